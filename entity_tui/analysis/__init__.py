@@ -1,0 +1,1 @@
+"""Numbers to verdicts: pure functions over records."""

@@ -1,0 +1,1 @@
+"""Conversations with a model that runs on the device."""

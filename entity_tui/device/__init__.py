@@ -1,0 +1,1 @@
+"""What a device says of itself: pure parsers from raw text to facts."""

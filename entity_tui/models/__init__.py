@@ -1,0 +1,1 @@
+"""Rules about a model file: header, census, cache size, fit, prediction, catalog."""

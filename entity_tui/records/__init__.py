@@ -1,0 +1,1 @@
+"""What lasts: journals, the run store, schemas and exports."""

@@ -1,0 +1,1 @@
+"""One file per screen; screens read the session and never touch a transport."""

@@ -1,0 +1,1 @@
+"""Data the rules read: arms, presets, runtimes, chips, thresholds, states, demo phones."""

@@ -1,0 +1,1 @@
+"""Drawing only: widgets that take plain values and return strips."""
