@@ -1,0 +1,45 @@
+"""Arms: a configuration as a user writes it (YAML), and the same one with its numbers filled in for one device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+NO_ENV: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseSetting:
+    """What one phase (prefill or decode) of an arm asks for.
+
+    `mask` is the set of CPUs to pin to. It is never empty: an arm that is not pinned asks for every online CPU, because
+    a mask left over from somewhere else is a mask too. None means `taskset` is not used at all (nothing to set it with).
+    """
+
+    threads: int
+    mask: frozenset[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One configuration with the numbers of this device in it."""
+
+    arm_id: str
+    label: str
+    prefill: PhaseSetting
+    decode: PhaseSetting
+    role: str = "measure"
+    """`measure`, or `aa` for the second copy of the control."""
+    flags: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default=NO_ENV)
+    engine_dir: str = ""
+    """Directory of the executables on the device; empty means the plan's own engine."""
+    model_path: str = ""
+    """The GGUF on the device; empty means the plan's own model."""
+    command: tuple[str, ...] = ()
+    """A whole foreign command line instead of llama-bench."""
+    incapable: str = ""
+    """Why this arm cannot run here, in words; such an arm is listed with its reason and never run."""
+    same_as: str = ""
+    """The arm with the same masks, widths and flags, when running both would measure one thing twice."""
