@@ -188,15 +188,11 @@ class Transport(abc.ABC):
         """Let go of the link and of every command that still runs through it; detached jobs live on."""
 
     @abc.abstractmethod
-    async def run(
-        self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float = 30.0
-    ) -> Completed:
+    async def run(self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float = 30.0) -> Completed:
         """Run one command; argv is quoted once and reaches the program unchanged."""
 
     @abc.abstractmethod
-    async def script(
-        self, text: str, *, args: Sequence[str] = (), timeout_s: float = 30.0
-    ) -> Completed:
+    async def script(self, text: str, *, args: Sequence[str] = (), timeout_s: float = 30.0) -> Completed:
         """Run a POSIX sh script in one round trip; `args` become $1, $2 ... Nothing is written on the device."""
 
     @abc.abstractmethod
