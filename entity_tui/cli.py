@@ -103,7 +103,7 @@ class LazyGroup(click.Group):
 @click.option("--speed", type=click.FloatRange(1.0, 1000.0), default=None, help="Clock factor of a demo phone.")
 @click.version_option(__version__, prog_name="entity-tui")
 @click.pass_context
-def cli(ctx: click.Context, **options: Any) -> None:
+def cli(ctx: click.Context, /, **options: Any) -> None:
     """See what a phone is, which kernels run on it, how hot it gets, and what each change is worth.
 
     Without a command the interface opens. Every screen has a command that prints the same numbers.
