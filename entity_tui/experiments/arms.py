@@ -13,8 +13,8 @@ NO_ENV: Mapping[str, str] = MappingProxyType({})
 class PhaseSetting:
     """What one phase (prefill or decode) of an arm asks for.
 
-    `mask` is the set of CPUs to pin to. It is never empty: an arm that is not pinned asks for every online CPU, because
-    a mask left over from somewhere else is a mask too. None means `taskset` is not used at all (nothing to set it with).
+    `mask` is the set of CPUs to pin to, never empty: an arm that is not pinned asks for every online CPU, because a
+    mask left over from somewhere else is a mask too. None means that `taskset` is not used (the device has none).
     """
 
     threads: int
