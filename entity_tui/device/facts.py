@@ -1,0 +1,27 @@
+"""Everything a snapshot tells about a device, as one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from entity_tui.device.battery import Battery
+from entity_tui.device.capabilities import Capabilities
+from entity_tui.device.identity import Identity
+from entity_tui.device.isa import IsaFeatures
+from entity_tui.device.memory import Memory
+from entity_tui.device.thermal import Thermal
+from entity_tui.device.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What one snapshot says. Every part is complete in itself and says what it could not read."""
+
+    identity: Identity = field(default_factory=Identity)
+    topology: Topology = field(default_factory=Topology)
+    isa: IsaFeatures = field(default_factory=IsaFeatures)
+    battery: Battery = field(default_factory=Battery)
+    thermal: Thermal = field(default_factory=Thermal)
+    memory: Memory = field(default_factory=Memory)
+    capabilities: Capabilities = field(default_factory=Capabilities)
+    simulated: bool = False
