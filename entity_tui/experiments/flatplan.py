@@ -1,4 +1,4 @@
-"""A plan as flat text: everything the runner on the device decides by, one word and one value a line, nothing to parse twice.
+"""A plan as flat text: everything the runner on the device decides by, one word and one value a line.
 
 The shell on a phone has no JSON, 32-bit arithmetic and an expensive `printf`. So the host does every sum beforehand:
 masks arrive as the kernel prints them, temperatures as thousandths of a degree, times as hundredths of a second.
@@ -7,7 +7,7 @@ masks arrive as the kernel prints them, temperatures as thousandths of a degree,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
@@ -16,6 +16,9 @@ from entity_tui.errors import UsageError
 
 PLAN_VERSION = 1
 """Version of the flat plan; runner.sh refuses one it does not know."""
+
+MAX_NODES = 8
+"""More would make a tick cost more than the instrument may."""
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:=+-]*")
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -163,3 +166,125 @@ class RunnerPlan:
     """Hex mask the runner puts itself on; launches without a mask then get the runner's original one."""
     exit_states: Mapping[int, str] = field(default_factory=lambda: DEFAULT_EXIT_STATES)
     stderr_states: tuple[tuple[str, str], ...] = DEFAULT_STDERR_STATES
+
+
+def render(plan: RunnerPlan) -> str:
+    """The plan as the runner reads it. Raises UsageError for a value that one line of text cannot carry."""
+    lines = [f"entity-plan {PLAN_VERSION}", f"session {_word(plan.session_id)}", f"plan_hash {_word(plan.plan_hash)}"]
+    if plan.boot_id:
+        lines.append(f"boot_id {_word(plan.boot_id)}")
+    lines += [f"period_cs {max(1, round(plan.period_ms / 10))}", f"heartbeat_cs {_cs(plan.heartbeat_s)}"]
+    if plan.battery_min_pct is not None:
+        lines.append(f"battery_min_pct {plan.battery_min_pct}")
+    if plan.free_min_mb is not None:
+        lines.append(f"free_min_mb {plan.free_min_mb}")
+    if plan.safety_temp_c is not None:
+        lines.append(f"safety_mc {_mc(plan.safety_temp_c)}")
+    if plan.safety_status is not None:
+        lines.append(f"safety_status {plan.safety_status}")
+    if plan.recorder_mask is not None:
+        lines.append(f"recorder_mask {_mask(plan.recorder_mask)}")
+    if len(plan.nodes) > MAX_NODES:
+        raise UsageError(f"A plan reads at most {MAX_NODES} nodes in a cell, not {len(plan.nodes)}.")
+    lines += [f"node {_word(node.name)} {_path(node.path)}" for node in plan.nodes]
+    lines += [f"file {check.size_bytes} {check.sha256 or '-'} {_path(check.path)}" for check in plan.files]
+    lines += [f"exit {code} {_word(state)}" for code, state in sorted(plan.exit_states.items())]
+    lines += [f"stderr {_word(state)} {_text(words)}" for words, state in plan.stderr_states]
+    lines += _gate_lines(plan.gate)
+    numbers = [cell.number for cell in plan.cells]
+    if numbers != sorted(set(numbers)) or any(number < 1 for number in numbers):
+        raise UsageError("The cells of a plan are numbered upwards from 1, each number once.")
+    for cell in plan.cells:
+        lines += _cell_lines(cell)
+    lines.append("end")
+    return "\n".join(lines) + "\n"
+
+
+def _cell_lines(cell: RunnerCell) -> list[str]:
+    lines = [
+        f"cell {cell.number} {cell.attempt} {cell.block} {cell.position} {_word(cell.role)} "
+        f"{int(cell.reserve)} {_word(cell.arm)} {_word(cell.key)}"
+    ]
+    if cell.gate is not None:
+        lines += _gate_lines(cell.gate)
+    if not cell.launches:
+        raise UsageError(f"Cell {cell.number} launches nothing.")
+    for launch in cell.launches:
+        if not launch.argv or not launch.argv[0].startswith("/"):
+            raise UsageError(f"Cell {cell.number} must start its program by an absolute path.")
+        lines.append(f"launch {_word(launch.phase)} {launch.threads} {_cs(launch.wall_limit_s)}")
+        if launch.mask is not None:
+            cpus = mask_cpus(launch.mask)
+            if not cpus:
+                raise UsageError(f"Cell {cell.number} has a mask without a CPU.")
+            lines.append(f"mask {_mask(launch.mask)} {' '.join(map(str, cpus))}")
+        lines.append(f"dir {_path(launch.directory)}")
+        for name, value in launch.env:
+            if not _ENV_NAME.fullmatch(name):
+                raise UsageError(f"{name!r} is not a name an environment variable can have.")
+            lines.append(f"env {name} {_text(value)}")
+        lines += [f"arg {_text(argument)}" for argument in launch.argv]
+    lines.append("go")
+    return lines
+
+
+def _gate_lines(gate: GatePlan) -> list[str]:
+    if gate.skip:
+        return ["gate skip 0 0 0 0 skip - 0"]
+    dwell = "-" if gate.sensorless_dwell_s is None else str(_cs(gate.sensorless_dwell_s))
+    lines = [
+        f"gate wait {_mc(gate.limit_c)} {_cs(gate.minimum_s)} {_cs(gate.timeout_s)} {max(5, _cs(gate.poll_s))} "
+        f"{gate.on_timeout.value} {dwell} {int(gate.throttle_status)}"
+    ]
+    for sensor in gate.sensors:
+        if sensor.per_degree not in (1, 10, 100, 1000):
+            raise UsageError(f"{sensor.source} cannot have {sensor.per_degree} units per degree.")
+        if not sensor.source.startswith(("/", "dumpsys battery", "dumpsys thermalservice ")):
+            raise UsageError(f"The gate cannot watch {sensor.source!r}.")
+        lines.append(f"sensor {1000 // sensor.per_degree} {_text(sensor.source)}")
+    lines += [f"cap {cap.khz} {_path(cap.path)}" for cap in gate.caps]
+    return lines
+
+
+def mask_cpus(mask: str) -> tuple[int, ...]:
+    """CPU numbers of a bare hex mask, lowest first: `f0` is (4, 5, 6, 7)."""
+    value = int(_mask(mask), 16)
+    return tuple(cpu for cpu in range(value.bit_length()) if value >> cpu & 1)
+
+
+def _mask(text: str) -> str:
+    try:
+        value = int(text, 16)
+    except ValueError:
+        raise UsageError(f"{text!r} is not a CPU mask.", fix="Write the mask in hex, such as f0.") from None
+    return format(value, "x")
+
+
+def _cs(seconds: float) -> int:
+    """Hundredths of a second; 32-bit shell arithmetic holds 248 days of them."""
+    return max(0, round(seconds * 100))
+
+
+def _mc(celsius: float) -> int:
+    return round(celsius * 1000)
+
+
+def _word(text: str) -> str:
+    if not _WORD.fullmatch(text):
+        raise UsageError(f"{text!r} cannot be used as a name in a plan.", fix="Use letters, digits and . _ : = + -")
+    return text
+
+
+def _text(text: str) -> str:
+    if any(ord(letter) < 32 or ord(letter) == 127 for letter in text):
+        raise UsageError(
+            f"{text[:40]!r} holds a line break or another control character.",
+            fix="Put such a text in a file on the device and name the file instead.",
+        )
+    return text
+
+
+def _path(text: str) -> str:
+    if not text.startswith("/"):
+        raise UsageError(f"{text!r} is not an absolute path on the device.")
+    return _text(text)
