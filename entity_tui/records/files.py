@@ -1,0 +1,60 @@
+"""Writing so that a crash leaves the old file or the new one, never half of either."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+from entity_tui.errors import EntityError
+
+
+class RecordError(EntityError):
+    """A record could not be written or read; the detail is the operating system's own words."""
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file under a temporary name in the same folder, flush it to the disk, and rename it.
+
+    Raises RecordError when the disk refuses; the file that was there before is then untouched.
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    temporary = ""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        raise RecordError(
+            f"cannot write {path.name}", detail=str(error), fix="check the free space and the folder's permissions"
+        ) from error
+
+
+def append_bytes(path: Path, data: bytes) -> None:
+    """Append to a file and flush it to the disk. Raises RecordError when the disk refuses."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise RecordError(
+            f"cannot append to {path.name}", detail=str(error), fix="check the free space and the folder's permissions"
+        ) from error
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, undecodable bytes replaced. Raises RecordError when it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise RecordError(f"cannot read {path.name}", detail=str(error), fix="check the path") from error
