@@ -28,8 +28,10 @@ MANIFEST = "entity-engine.json"
 _VARIANT = re.compile(r"^libggml-cpu-(?P<tag>[A-Za-z0-9_.]+)\.so$")
 _BUILD = re.compile(r"(?:^|[/_.-])(b\d{3,6}|v\d+\.\d+\.\d+)(?=$|[/_.-])")
 _X86 = frozenset(
-    "x64 sse42 sandybridge ivybridge piledriver haswell skylakex cannonlake cascadelake icelake cooperlake zen4 "
-    "alderlake sapphirerapids".split()
+    (
+        *("x64", "sse42", "sandybridge", "ivybridge", "piledriver", "haswell", "skylakex", "cannonlake"),
+        *("cascadelake", "icelake", "cooperlake", "zen4", "alderlake", "sapphirerapids"),
+    )
 )
 
 

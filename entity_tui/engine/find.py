@@ -26,7 +26,7 @@ show() { # one folder that has a llama program: its name, its files, its manifes
   case $1 in */bin) [ -d "${1%/bin}/lib" ] && lib=${1%/bin}/lib ;; esac
   for f in "$1"/lib*.so* ; do [ -f "$f" ] && printf 'library %s\n' "$f"; done
   [ "$lib" != "$1" ] && for f in "$lib"/lib*.so* ; do [ -f "$f" ] && printf 'library %s\n' "$f"; done
-  [ -r "$1/entity-engine.json" ] && { printf 'manifest '; head -c 65536 "$1/entity-engine.json" | tr -d '\n\r'; echo; }
+  [ -r "$1/entity-engine.json" ] && { printf 'manifest '; head -c 65536 "$1/entity-engine.json"; echo; }
   return 0
 }
 seen='|'
@@ -37,7 +37,8 @@ tree() { # the folder and three levels below it
 tree /data/local/tmp
 [ -n "$PREFIX" ] && show "$PREFIX/bin"
 show /data/data/com.termux/files/usr/bin
-[ -n "$HOME" ] && [ "$HOME" != / ] && for d in "$HOME"/llama* "$HOME"/llama*/bin "$HOME"/llama*/build/bin; do show "$d"; done
+[ -n "$HOME" ] && [ "$HOME" != / ] &&
+  for d in "$HOME"/llama* "$HOME"/llama*/bin "$HOME"/llama*/build/bin; do show "$d"; done
 old=$IFS; IFS=:
 set -f; set -- $PATH; set +f
 IFS=$old

@@ -24,7 +24,8 @@ seen='|'
 t=/data/local/tmp
 add $t/*.gguf $t/*/*.gguf $t/*/*/*.gguf $t/*/*/*/*.gguf
 for d in /sdcard/Download /sdcard/models /storage/emulated/0/Download; do add "$d"/*.gguf; done
-[ -n "$HOME" ] && [ "$HOME" != / ] && add "$HOME"/*.gguf "$HOME"/models/*.gguf "$HOME"/models/*/*.gguf "$HOME"/llama*/models/*.gguf
+[ -n "$HOME" ] && [ "$HOME" != / ] &&
+  add "$HOME"/*.gguf "$HOME"/models/*.gguf "$HOME"/models/*/*.gguf "$HOME"/llama*/models/*.gguf
 exit 0
 """
 
