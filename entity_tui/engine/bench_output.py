@@ -164,10 +164,9 @@ def result_of(item: Mapping[str, Any]) -> BenchResult | None:
 def _csv_pieces(text: str) -> Iterator[Piece]:
     """The rows of a CSV output; one with too few cells, or whose last line has no end, is cut."""
     lines = text.splitlines(keepends=True)
-    for start, line in enumerate(lines):
-        if line.lstrip("﻿").startswith(("build_commit,", '"build_commit"')):
-            break
-    else:
+    heads = (n for n, line in enumerate(lines) if line.lstrip("\ufeff").startswith(("build_commit,", '"build_commit"')))
+    start = next(heads, None)
+    if start is None:
         return
     header = next(csv.reader([lines[start]]))
     for line in lines[start + 1 :]:

@@ -1,4 +1,4 @@
-"""What an engine says of itself on its standard error: which variant it loaded, what KleidiAI did, and why it failed."""
+"""What an engine says of itself on its standard error: the variant it loaded, what KleidiAI did, why it failed."""
 
 from __future__ import annotations
 
