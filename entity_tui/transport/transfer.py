@@ -1,0 +1,253 @@
+"""Files to and from a device through any shell: free space first, resumed where a cut left it, hashed, renamed."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from entity_tui.transport.base import LinkLost, Progress, RemoteFileError, Transfer, TransferMismatch
+from entity_tui.transport.channel import Channel, PieceKind
+from entity_tui.transport.device_text import parse_df_free_bytes, parse_sha256
+
+if TYPE_CHECKING:
+    from entity_tui.transport.shell import ShellTransport
+
+CHUNK_BYTES = 64 * 1024
+STALL_TIMEOUT_S = 30.0
+"""A transfer has no deadline of its own; a link that moves nothing for this long is lost."""
+HASH_TIMEOUT_S = 600.0
+
+READ = """LC_ALL=C; export LC_ALL
+[ -d "$1" ] && { echo "Is a directory" >&2; exit 21; }
+exec < "$1" || exit 1
+if [ "$2" = 1 ]; then if [ -n "$3" ]; then exec head -c "$3"; else exec cat; fi; fi
+if [ -n "$3" ]; then tail -c "+$2" | head -c "$3"; else exec tail -c "+$2"; fi
+"""
+"""$1 path, $2 first byte counted from 1, $3 limit or empty. The redirection gives the shell's own words on failure."""
+
+HASH = """LC_ALL=C; export LC_ALL
+{ sha256sum < "$1" || toybox sha256sum < "$1" || shasum -a 256 < "$1" || openssl dgst -sha256 < "$1"; } 2>/dev/null
+"""
+
+PREPARE = """LC_ALL=C; export LC_ALL
+d=${1%/*}; [ -n "$d" ] || d=/
+[ -d "$1" ] && { echo "$1: Is a directory" >&2; exit 21; }
+mkdir -p "$d" || exit 1
+echo "size $(wc -c < "$2" 2>/dev/null)"
+df -Pk "$d" 2>/dev/null || df -k "$d" 2>/dev/null || :
+"""
+"""$1 final path, $2 temporary path: makes the folder, tells how much of the file is there and what is free."""
+
+LENGTH = """LC_ALL=C; export LC_ALL
+[ -e "$1" ] || { cat < "$1"; exit 1; }
+[ -d "$1" ] && { echo "$1: Is a directory" >&2; exit 21; }
+[ -r "$1" ] || { cat < "$1"; exit 1; }
+stat -c '%s %Y' "$1" 2>/dev/null || stat -f '%z %m' "$1" 2>/dev/null || wc -c < "$1"
+"""
+
+SETTLE = """LC_ALL=C; export LC_ALL
+chmod "$3" "$2" && mv -f "$2" "$1"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    size_bytes: int
+    sent_bytes: int
+
+
+def _fail(title: str, words: str) -> RemoteFileError:
+    fix = "Free some space on the device, or choose another folder." if "No space left" in words else ""
+    return RemoteFileError(title, detail=words.strip() or "the device gave no reason", fix=fix)
+
+
+def _hash_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _push_key(path: Path, status: os.stat_result) -> str:
+    """Names the temporary file: only a part of the very same file is ever resumed."""
+    digest = hashlib.sha256(f"{status.st_size}:{status.st_mtime_ns}:".encode())
+    with path.open("rb") as file:
+        digest.update(file.read(CHUNK_BYTES))
+        file.seek(max(0, status.st_size - CHUNK_BYTES))
+        digest.update(file.read(CHUNK_BYTES))
+    return digest.hexdigest()[:16]
+
+
+def _temporary(remote: str, key: str) -> str:
+    folder, _, name = remote.rpartition("/")
+    return f"{folder}/.{name[:160]}.{key}.part"
+
+
+async def device_sha256(transport: ShellTransport, path: str) -> str:
+    """The sha256 of a file, computed on the device by whichever tool it has. RemoteFileError when it has none."""
+    result = await transport.script(HASH, args=[path], timeout_s=HASH_TIMEOUT_S)
+    found = parse_sha256(result.text)
+    if found is None:
+        raise _fail(f"Cannot hash {path!r} on the device", result.error_text or "no sha256sum, shasum or openssl")
+    return found
+
+
+async def _await_exit(channel: Channel) -> tuple[int, str]:
+    """Drain a channel to its end: (exit code, stderr)."""
+    words = bytearray()
+    while True:
+        piece = await channel.receive()
+        if piece.kind is PieceKind.EXIT:
+            return piece.code, words.decode("utf-8", "replace")
+        if piece.kind is PieceKind.STDERR and len(words) < CHUNK_BYTES:
+            words += piece.data
+
+
+async def _send_rest(
+    transport: ShellTransport, file: BinaryIO, temporary: str, start: int, size: int, progress: Progress | None
+) -> None:
+    """Append everything from `start` to the temporary file. The device's early exit (no space) wins over our writes."""
+    file.seek(start)
+    done = start
+    async with transport.channel('cat >> "$1"', args=[temporary]) as channel:
+        ending = asyncio.ensure_future(_await_exit(channel))
+        try:
+            while not ending.done() and (data := file.read(CHUNK_BYTES)):
+                sending = asyncio.ensure_future(channel.send(data))
+                await asyncio.wait({sending, ending}, timeout=STALL_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+                if not sending.done():
+                    sending.cancel()
+                    if not ending.done():
+                        raise LinkLost(f"The link moved nothing for {STALL_TIMEOUT_S:g} s during a push")
+                    break
+                sending.result()
+                done += len(data)
+                if progress is not None:
+                    progress(done, size)
+            if not ending.done():
+                await channel.close_stdin()
+            code, words = await asyncio.wait_for(ending, STALL_TIMEOUT_S)
+        except BrokenPipeError:
+            code, words = await asyncio.wait_for(ending, STALL_TIMEOUT_S)
+        except TimeoutError as error:
+            raise LinkLost(f"The device did not finish a push within {STALL_TIMEOUT_S:g} s") from error
+        finally:
+            ending.cancel()
+            await asyncio.gather(ending, return_exceptions=True)
+    if code != 0:
+        raise _fail("The device stopped taking the file", words)
+
+
+async def _push_once(
+    transport: ShellTransport, local: Path, remote: str, temporary: str, size: int, progress: Progress | None
+) -> _Sent:
+    prepared = await transport.script(PREPARE, args=[remote, temporary])
+    if not prepared.ok:
+        raise _fail(f"Cannot write {remote!r} on the device", prepared.error_text)
+    first, _, df_text = prepared.text.partition("\n")
+    number = first.removeprefix("size").strip()
+    there = int(number) if number.isdigit() else 0
+    if there > size:
+        await transport.run(["rm", "-f", temporary])
+        there = 0
+    free = parse_df_free_bytes(df_text)
+    if free is not None and size - there > free:
+        raise _fail(
+            f"Not enough room for {local.name}",
+            f"No space left: {size - there} bytes to send, {free} bytes free",
+        )
+    if progress is not None:
+        progress(there, size)
+    if there < size or size == 0:
+        with local.open("rb") as file:
+            await _send_rest(transport, file, temporary, there, size, progress)
+    return _Sent(size, size - there)
+
+
+async def push(
+    transport: ShellTransport, local: Path, remote: str, *, mode: int, progress: Progress | None, verify: bool
+) -> Transfer:
+    """Copy a file to the device. A part that fails its hash after a resume is sent once more from the start."""
+    status = local.stat()
+    temporary = _temporary(remote, _push_key(local, status))
+    began = time.monotonic()
+    sent = await _push_once(transport, local, remote, temporary, status.st_size, progress)
+    ended = time.monotonic()
+    sha256 = ""
+    if verify:
+        sha256, there = await asyncio.gather(asyncio.to_thread(_hash_file, local), device_sha256(transport, temporary))
+        if sha256 != there:
+            await transport.run(["rm", "-f", temporary])
+            if sent.sent_bytes < sent.size_bytes:
+                return await push(transport, local, remote, mode=mode, progress=progress, verify=verify)
+            raise TransferMismatch(
+                f"{local.name} arrived damaged", detail=f"sent {sha256}, the device has {there}", fix="Try again."
+            )
+    verified = time.monotonic()
+    settled = await transport.script(SETTLE, args=[remote, temporary, f"{mode:o}"])
+    if not settled.ok:
+        raise _fail(f"Cannot give {remote!r} its name on the device", settled.error_text)
+    return Transfer(sent.size_bytes, sent.sent_bytes, sha256, ended - began, verified - ended)
+
+
+async def _fetch_rest(
+    transport: ShellTransport, remote: str, file: BinaryIO, start: int, size: int, progress: Progress | None
+) -> None:
+    """Append bytes `start`..`size` of a remote file; a file that grows meanwhile is taken up to `size`."""
+    done = start
+    words = bytearray()
+    async with transport.channel(READ, args=[remote, str(start + 1), ""]) as channel:
+        while done < size:
+            try:
+                piece = await asyncio.wait_for(channel.receive(), STALL_TIMEOUT_S)
+            except TimeoutError as error:
+                raise LinkLost(f"The link moved nothing for {STALL_TIMEOUT_S:g} s during a pull") from error
+            if piece.kind is PieceKind.EXIT:
+                break
+            if piece.kind is PieceKind.STDERR:
+                words += piece.data[:CHUNK_BYTES]
+                continue
+            data = piece.data[: size - done]
+            file.write(data)
+            done += len(data)
+            if progress is not None:
+                progress(done, size)
+    if done < size:
+        raise _fail(f"{remote!r} ended early", words.decode("utf-8", "replace") or f"{done} of {size} bytes came")
+
+
+async def pull(
+    transport: ShellTransport, remote: str, local: Path, *, progress: Progress | None, verify: bool
+) -> Transfer:
+    """Copy a file from the device to a temporary name beside `local`, hash it on both sides, rename it."""
+    asked = await transport.script(LENGTH, args=[remote])
+    numbers = asked.text.split()
+    if not asked.ok or not numbers or not numbers[0].isdigit():
+        raise _fail(f"Cannot read {remote!r} on the device", asked.error_text)
+    size = int(numbers[0])
+    key = hashlib.sha256(f"{transport.spec}:{remote}:{' '.join(numbers)}".encode()).hexdigest()[:16]
+    temporary = local.with_name(f".{local.name[:160]}.{key}.part")
+    began = time.monotonic()
+    with temporary.open("ab") as file:
+        start = file.tell()
+        if start > size:
+            file.truncate(0)
+            start = 0
+        if start < size:
+            await _fetch_rest(transport, remote, file, start, size, progress)
+    ended = time.monotonic()
+    sha256 = ""
+    if verify:
+        sha256, there = await asyncio.gather(asyncio.to_thread(_hash_file, temporary), device_sha256(transport, remote))
+        if sha256 != there:
+            temporary.unlink()
+            if start:
+                return await pull(transport, remote, local, progress=progress, verify=verify)
+            raise TransferMismatch(
+                f"{remote} arrived damaged", detail=f"the device has {there}, here is {sha256}", fix="Try again."
+            )
+    os.replace(temporary, local)
+    return Transfer(size, size - start, sha256, ended - began, time.monotonic() - ended)
