@@ -35,7 +35,7 @@ class RunInfo:
     """What a list shows of a run; the rest is in its rows. Times are ISO 8601 in UTC.
 
     `kind` is bench, placement, compare, chat, … (runs are ordered and compared within a kind); `state` is `running`,
-    `done`, `cancelled`, or the state that ended it; `source` is empty for our own runs, else where it was imported from.
+    `done`, `cancelled`, or the state that ended it; `source` is empty for our own runs, else the origin of an import.
     """
 
     session_id: str
@@ -82,7 +82,7 @@ class RunDirectory:
         write_whole(self.path / RUN_FILE, json.dumps(asdict(info), indent=1, ensure_ascii=False) + "\n")
 
     def info(self) -> RunInfo:
-        """What run.json says; unknown keys of a newer version are ignored. RecordError or UsageError when unreadable."""
+        """What run.json says, without a newer version's unknown keys. RecordError or UsageError when unreadable."""
         text = read_text(self.path / RUN_FILE)
         try:
             values = json.loads(text)

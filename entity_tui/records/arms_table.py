@@ -1,0 +1,145 @@
+"""One line an arm: medians ± population SD over the usable cells, counted from the tidy rows of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from entity_tui.analysis.summary import Summary, summarise
+from entity_tui.records.schema import Metric, Role, Row, Usability
+
+HIDDEN_WHILE_CHARGING = frozenset(
+    {
+        Metric.DECODE_POWER_W,
+        Metric.CELL_ENERGY_J,
+        Metric.TOKEN_ENERGY_J,
+        Metric.DECODE_TOK_PER_W,
+        Metric.PASS_POWER_W,
+        Metric.PASS_TOK_PER_W,
+    }
+)
+"""Metrics that mean nothing on a charging phone: the flag is the only guard, since the sign of the current is lost."""
+
+NOT_CHARGING = frozenset({"discharging", "not_charging", "unplugged", "false", "0"})
+
+
+def is_charging(row: Row) -> bool:
+    """True when the row's charging state names a source of power; an unknown state is not charging."""
+    return row.charging_state is not None and row.charging_state.lower() not in NOT_CHARGING
+
+
+def contributes(row: Row) -> bool:
+    """True when the row's value takes part in medians: usable or tainted, no warm-up, power only when unplugged."""
+    return row.countable and not (row.metric in HIDDEN_WHILE_CHARGING and is_charging(row))
+
+
+def values_by_arm(rows: Iterable[Row], metric: str) -> dict[str, list[float]]:
+    """The contributing values of a metric in the order of the rows, by arm."""
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        if row.metric == metric and contributes(row) and row.value is not None:
+            values.setdefault(row.arm or "", []).append(row.value)
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class ArmLine:
+    """An arm's headline numbers. `sd` fields are None for a single pass, which is shown as `1×` without ±."""
+
+    arm: str
+    cells: int
+    failed: int = 0
+    tainted: int = 0
+    decode_tok_s: float | None = None
+    decode_sd: float | None = None
+    prompt_tok_s: float | None = None
+    prompt_sd: float | None = None
+    ttft_ms: float | None = None
+    power_w: float | None = None
+    power_sd: float | None = None
+    tok_per_w: float | None = None
+    threads: str = ""
+    mask: str = ""
+    flags: tuple[str, ...] = ()
+    """`chg` power hidden while charging, `fail` a cell ended without a number, `taint` a tainted cell, `1×`."""
+
+
+def arm_lines(rows: Sequence[Row]) -> tuple[ArmLine, ...]:
+    """One line per arm, in the order in which the arms first appear. Warm-up cells are left out."""
+    by_arm: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.role != Role.WARMUP:
+            by_arm.setdefault(row.arm or "", []).append(row)
+    return tuple(_line(arm, mine) for arm, mine in by_arm.items() if arm)
+
+
+def _line(arm: str, rows: Sequence[Row]) -> ArmLine:
+    summaries = {
+        metric: summarise(
+            [row.value for row in rows if row.metric == metric and contributes(row) and row.value is not None]
+        )
+        for metric in (*Metric,)
+    }
+    attempts = {(row.block, row.position, row.attempt, row.cell_key) for row in rows}
+    failed = {(row.block, row.position, row.attempt, row.cell_key) for row in rows if row.usability == Usability.VOID}
+    tainted = {
+        (row.block, row.position, row.attempt, row.cell_key) for row in rows if row.usability == Usability.TAINTED
+    }
+    decode = summaries[Metric.DECODE_TOK_S] or summaries[Metric.CHAT_TOK_S]
+    prompt = summaries[Metric.PROMPT_TOK_S]
+    ttft = summaries[Metric.TTFT_DERIVED_MS] or summaries[Metric.FIRST_TOKEN_MS]
+    power = summaries[Metric.DECODE_POWER_W] or summaries[Metric.PASS_POWER_W]
+    per_watt = summaries[Metric.DECODE_TOK_PER_W] or summaries[Metric.PASS_TOK_PER_W]
+    return ArmLine(
+        arm=arm,
+        cells=len(attempts - failed),
+        failed=len(failed),
+        tainted=len(tainted),
+        decode_tok_s=_median(decode),
+        decode_sd=decode.sd if decode else None,
+        prompt_tok_s=_median(prompt),
+        prompt_sd=prompt.sd if prompt else None,
+        ttft_ms=_median(ttft),
+        power_w=_median(power),
+        power_sd=power.sd if power else None,
+        tok_per_w=_median(per_watt),
+        threads=_common(rows, "threads_requested"),
+        mask=_common(rows, "mask_applied") or _common(rows, "mask_requested"),
+        flags=_flags(rows, len(attempts - failed), bool(failed), bool(tainted)),
+    )
+
+
+def _median(summary: Summary | None) -> float | None:
+    return summary.median if summary else None
+
+
+def _common(rows: Sequence[Row], column: str) -> str:
+    for phase in ("decode", None):
+        found = {getattr(row, column) for row in rows if row.metric != Metric.OUTCOME and phase in (None, row.phase)}
+        found.discard(None)
+        if len(found) == 1:
+            return str(found.pop())
+    return ""
+
+
+def _flags(rows: Sequence[Row], cells: int, failed: bool, tainted: bool) -> tuple[str, ...]:
+    flags = []
+    if any(row.metric in HIDDEN_WHILE_CHARGING and is_charging(row) for row in rows) or any(
+        is_charging(row) for row in rows
+    ):
+        flags.append("chg")
+    if failed:
+        flags.append("fail")
+    if tainted:
+        flags.append("taint")
+    if cells == 1:
+        flags.append("1×")
+    return tuple(flags)
+
+
+def charging_states(rows: Iterable[Row]) -> Mapping[str, int]:
+    """How many rows carry each charging state."""
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row.charging_state or ""] = counts.get(row.charging_state or "", 0) + 1
+    return counts
