@@ -201,10 +201,8 @@ def render(plan: RunnerPlan) -> str:
 
 
 def _cell_lines(cell: RunnerCell) -> list[str]:
-    lines = [
-        f"cell {cell.number} {cell.attempt} {cell.block} {cell.position} {_word(cell.role)} "
-        f"{int(cell.reserve)} {_word(cell.arm)} {_word(cell.key)}"
-    ]
+    place = f"{cell.number} {cell.attempt} {cell.block} {cell.position}"
+    lines = [f"cell {place} {_word(cell.role)} {int(cell.reserve)} {_word(cell.arm)} {_word(cell.key)}"]
     if cell.gate is not None:
         lines += _gate_lines(cell.gate)
     if not cell.launches:
@@ -232,10 +230,8 @@ def _gate_lines(gate: GatePlan) -> list[str]:
     if gate.skip:
         return ["gate skip 0 0 0 0 skip - 0"]
     dwell = "-" if gate.sensorless_dwell_s is None else str(_cs(gate.sensorless_dwell_s))
-    lines = [
-        f"gate wait {_mc(gate.limit_c)} {_cs(gate.minimum_s)} {_cs(gate.timeout_s)} {max(5, _cs(gate.poll_s))} "
-        f"{gate.on_timeout.value} {dwell} {int(gate.throttle_status)}"
-    ]
+    times = f"{_cs(gate.minimum_s)} {_cs(gate.timeout_s)} {max(5, _cs(gate.poll_s))}"
+    lines = [f"gate wait {_mc(gate.limit_c)} {times} {gate.on_timeout.value} {dwell} {int(gate.throttle_status)}"]
     for sensor in gate.sensors:
         if sensor.per_degree not in (1, 10, 100, 1000):
             raise UsageError(f"{sensor.source} cannot have {sensor.per_degree} units per degree.")

@@ -1,0 +1,130 @@
+# Words every script of the agent uses: it is put in front of each of them before they travel to the device.
+# Plain sh for mksh, dash, busybox ash. mksh counts in 32 bits, has no builtin printf and reads one byte per system
+# call, so: print -r there, $(<file) there, and no sum here that a week of hundredths of a second could overflow.
+
+LC_ALL=C
+export LC_ALL
+P=${ENTITY_PREFIX-}
+nl='
+'
+shell=posix
+if [ -n "${KSH_VERSION-}" ]; then
+	shell=mksh
+	eval 'say() { print -r -- "$1"; }
+	slurp() { TEXT=; { TEXT=$(<"$1"); } 2>/dev/null; }'
+else
+	[ -n "${BASH_VERSION-}" ] && shell=bash
+	say() { printf '%s\n' "$1"; }
+	# The whole of a short file into TEXT, without a fork.
+	slurp() {
+		TEXT=
+		{
+			while IFS= read -r _line || [ -n "$_line" ]; do
+				TEXT=$TEXT$_line$nl
+			done <"$1"
+		} 2>/dev/null
+		TEXT=${TEXT%"$nl"}
+	}
+fi
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# First line of file $1 into V; status 1 and an empty V when there is none.
+first_line() {
+	V=
+	{ IFS= read -r V <"$1"; } 2>/dev/null || [ -n "$V" ]
+}
+
+# --- the device clock: T is its text, NOW hundredths of a second since `base` -------------------------------------
+base=0
+clock=none
+uptime_file=$P/proc/uptime
+choose_clock() {
+	if first_line "$uptime_file" && [ -n "$V" ]; then
+		clock=uptime
+	elif [ -n "${EPOCHREALTIME-}" ]; then
+		clock=epoch
+	else
+		case $(date +%s.%N 2>/dev/null) in
+		*[!0-9.]* | '') clock=date_s ;;
+		*) clock=date_ns ;;
+		esac
+	fi
+	now
+	base=${T%%.*}
+	now
+}
+now() {
+	case $clock in
+	uptime) read -r T _rest <"$uptime_file" ;;
+	epoch) T=$EPOCHREALTIME ;;
+	date_ns) T=$(date +%s.%N) ;;
+	*) T=$(date +%s) ;;
+	esac
+	_whole=${T%%.*}
+	_part=00
+	case $T in
+	*.*)
+		_part=${T#*.}00
+		_part=${_part%"${_part#??}"}
+		;;
+	esac
+	NOW=$(((_whole - base) * 100 + 1$_part - 100))
+	T=$_whole.$_part
+}
+
+# $1 hundredths of a second as text in S.
+seconds() {
+	_c=$(($1 % 100))
+	[ "$_c" -lt 10 ] && _c=0$_c
+	S=$(($1 / 100)).$_c
+}
+
+# --- waiting: a read with a time limit costs no fork, but needs a descriptor that stays open and silent -----------
+waiter=sleep
+waits_forked=0
+factor=${ENTITY_CLOCK_FACTOR:-1} # how much faster than real time a simulated device's clock runs
+# True when `read -t` on descriptor 8 really waits (end of file does not, dash has no -t, old ash has no fractions).
+read_waits() {
+	now
+	_before=$NOW
+	{ IFS= read -r -t 0.06 _x <&8; } 2>/dev/null
+	now
+	[ $((NOW - _before)) -ge 4 ]
+}
+choose_waiter() {
+	case $clock in date_s) return ;; esac
+	if read_waits; then waiter=read; fi
+}
+# A fifo that this shell holds open at both ends: nobody writes to it. Its name goes away at once.
+choose_waiter_fifo() {
+	have mkfifo && mkfifo "$1" 2>/dev/null || return
+	if { exec 8<>"$1"; } 2>/dev/null; then choose_waiter; fi
+	rm -f "$1"
+}
+wait_cs() {
+	[ "$1" -gt 0 ] || return 0
+	seconds "$1"
+	if [ "$factor" -gt 1 ]; then
+		_k=$(($1 * 10 / factor))
+		[ "$_k" -gt 0 ] || _k=1
+		_m=$((_k % 1000 + 1000))
+		S=$((_k / 1000)).${_m#1}
+	fi
+	if [ "$waiter" = read ]; then
+		IFS= read -r -t "$S" _x <&8
+	else
+		sleep "$S" 2>/dev/null || sleep 1
+		waits_forked=$((waits_forked + 1))
+	fi
+	return 0
+}
+
+# CPU ticks this shell has used (its own and those of children it has waited for) in TICKS; -1 when unknown.
+own_ticks() {
+	TICKS=-1
+	first_line "/proc/$$/stat" || return 0
+	set -- ${V##*) }
+	[ $# -ge 15 ] && TICKS=$((${12} + ${13} + ${14} + ${15}))
+	return 0
+}
