@@ -23,10 +23,10 @@ class Axis(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`candidate` against `baseline` on one metric: a ratio above 1 is a candidate with the larger value."""
+    """`treatment` against `baseline` on one metric: a ratio above 1 is a treatment with the larger value."""
 
     baseline: str
-    candidate: str
+    treatment: str
     metric: str = Metric.DECODE_TOK_S
     axis: Axis = Axis.PLACEMENT
     expect: str = ""
@@ -35,7 +35,7 @@ class Comparison:
     @property
     def name(self) -> str:
         """`naive→optimized`, as plans and tables write it."""
-        return f"{self.baseline}→{self.candidate}"
+        return f"{self.baseline}→{self.treatment}"
 
 
 @dataclass(frozen=True, slots=True)

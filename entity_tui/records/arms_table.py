@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from entity_tui.analysis.summary import Summary, summarise
@@ -42,6 +42,11 @@ def values_by_arm(rows: Iterable[Row], metric: str) -> dict[str, list[float]]:
     return values
 
 
+def attempt(row: Row) -> tuple[int | None, int | None, int | None, str | None]:
+    """What tells one cell attempt of a session from another: block, position, attempt, cell key."""
+    return (row.block, row.position, row.attempt, row.cell_key)
+
+
 @dataclass(frozen=True, slots=True)
 class ArmLine:
     """An arm's headline numbers. `sd` fields are None for a single pass, which is shown as `1×` without ±."""
@@ -74,17 +79,10 @@ def arm_lines(rows: Sequence[Row]) -> tuple[ArmLine, ...]:
 
 
 def _line(arm: str, rows: Sequence[Row]) -> ArmLine:
-    summaries = {
-        metric: summarise(
-            [row.value for row in rows if row.metric == metric and contributes(row) and row.value is not None]
-        )
-        for metric in (*Metric,)
-    }
-    attempts = {(row.block, row.position, row.attempt, row.cell_key) for row in rows}
-    failed = {(row.block, row.position, row.attempt, row.cell_key) for row in rows if row.usability == Usability.VOID}
-    tainted = {
-        (row.block, row.position, row.attempt, row.cell_key) for row in rows if row.usability == Usability.TAINTED
-    }
+    summaries = {metric: summarise(values_by_arm(rows, metric).get(arm, [])) for metric in Metric}
+    attempts = {attempt(row) for row in rows}
+    failed = {attempt(row) for row in rows if row.usability == Usability.VOID}
+    tainted = {attempt(row) for row in rows if row.usability == Usability.TAINTED}
     decode = summaries[Metric.DECODE_TOK_S] or summaries[Metric.CHAT_TOK_S]
     prompt = summaries[Metric.PROMPT_TOK_S]
     ttft = summaries[Metric.TTFT_DERIVED_MS] or summaries[Metric.FIRST_TOKEN_MS]
@@ -124,9 +122,7 @@ def _common(rows: Sequence[Row], column: str) -> str:
 
 def _flags(rows: Sequence[Row], cells: int, failed: bool, tainted: bool) -> tuple[str, ...]:
     flags = []
-    if any(row.metric in HIDDEN_WHILE_CHARGING and is_charging(row) for row in rows) or any(
-        is_charging(row) for row in rows
-    ):
+    if any(is_charging(row) for row in rows):
         flags.append("chg")
     if failed:
         flags.append("fail")
@@ -135,11 +131,3 @@ def _flags(rows: Sequence[Row], cells: int, failed: bool, tainted: bool) -> tupl
     if cells == 1:
         flags.append("1×")
     return tuple(flags)
-
-
-def charging_states(rows: Iterable[Row]) -> Mapping[str, int]:
-    """How many rows carry each charging state."""
-    counts: dict[str, int] = {}
-    for row in rows:
-        counts[row.charging_state or ""] = counts.get(row.charging_state or "", 0) + 1
-    return counts

@@ -175,11 +175,8 @@ class Index:
 
 
 def _values(info: RunInfo, arms: Sequence[ArmLine], tags: Sequence[str]) -> tuple[object, ...]:
-    best = max(
-        (line for line in arms if line.decode_tok_s is not None),
-        key=lambda line: line.decode_tok_s or 0.0,
-        default=None,
-    )
+    measured = [line for line in arms if line.decode_tok_s is not None]
+    best = max(measured, key=lambda line: line.decode_tok_s or 0.0, default=None)
     head = best or (arms[0] if arms else None)
     flags = sorted({flag for line in arms for flag in line.flags})
     return (

@@ -1,4 +1,4 @@
-"""The filter line of History: `device~CMF kind=bench since=30d`, turned into a condition without pasting text into SQL."""
+"""The filter line of History, `device~CMF since=30d`, turned into a condition without pasting text into SQL."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ ORDERS = {
 }
 """What `o` cycles through."""
 
+ANY_TEXT = "session_id || ' ' || device || ' ' || model || ' ' || arm || ' ' || tags"
+"""What a bare word is looked for in."""
+
 _TERM = re.compile(r"(?P<field>[a-z_/A-Z]+)(?P<sign>>=|<=|~|=|>|<)(?P<value>.*)\Z", re.DOTALL)
 
 
@@ -53,9 +56,7 @@ def condition(line: str, now: datetime) -> Condition:
     for term in terms:
         match = _TERM.match(term)
         if match is None:
-            parts.append(
-                "(session_id || ' ' || device || ' ' || model || ' ' || arm || ' ' || tags) LIKE ? ESCAPE '\\'"
-            )
+            parts.append(f"({ANY_TEXT}) LIKE ? ESCAPE '\\'")
             parameters.append(_like(term))
             continue
         name, sign, value = match["field"], match["sign"], match["value"]

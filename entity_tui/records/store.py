@@ -72,6 +72,7 @@ class RunStore:
 
     def create(self, info: RunInfo, *, plan: str = "", device: str = "") -> RunDirectory:
         """Begin a run: its folder with run.json, plan and snapshot. UsageError when the session already exists."""
+        self.refresh()
         run = self.run(info.session_id)
         if (run.path / RUN_FILE).exists():
             raise UsageError(f"the run {info.session_id} exists already", fix="attach to it or start a new session")
@@ -97,15 +98,23 @@ class RunStore:
         self._remember_folder()
 
     def refresh(self, *, everything: bool = False) -> None:
-        """Bring the index in line with the folders: new ones in, vanished ones out, all of them when `everything`."""
+        """Bring the index in line with the folders: new ones in, vanished ones out, all of them when `everything`.
+
+        Runs that the index believes to be running are read again: their last line may have been written in a crash.
+        """
         if not everything and self._index.about("folder") == self._folder_stamp():
+            self._put(entry.session_id for entry in self._index.select("state = 'running'", limit=BATCH))
             return
         present = {entry.name for entry in os.scandir(self.runs_directory) if SESSION_NAME.match(entry.name)}
         known = frozenset() if everything else self._index.session_ids()
         self._index.remove(self._index.session_ids() - present)
+        self._put(sorted(present - known))
+        self._remember_folder()
+
+    def _put(self, session_ids: Iterable[str]) -> None:
         unreadable: list[str] = []
         batch: list[tuple[RunInfo, Sequence[ArmLine], Sequence[str]]] = []
-        for name in sorted(present - known):
+        for name in session_ids:
             try:
                 batch.append(self._line(RunDirectory(self.runs_directory / name)))
             except EntityError:
@@ -115,9 +124,8 @@ class RunStore:
                 batch = []
         self._index.put(batch)
         self.unreadable = tuple(unreadable)
-        self._remember_folder()
 
-    def list(
+    def select(
         self, line: str = "", *, now: datetime, order: str = "when", limit: int = 200, offset: int = 0
     ) -> tuple[RunEntry, ...]:
         """The runs a filter line selects (see `query.condition`). UsageError for a term that cannot be meant."""
