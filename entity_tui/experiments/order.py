@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Sequence
 
@@ -10,16 +9,6 @@ from entity_tui.experiments.arms import Arm
 from entity_tui.experiments.plan import PlannedCell
 
 WARMUP = "warmup"
-
-
-def least_blocks(comparisons: int, alpha: float = 0.05) -> int:
-    """The fewest blocks at which an exact signed-rank test of `comparisons` declared comparisons can reach alpha.
-
-    B ≥ max(6, ⌈1 + log2(m/α)⌉); with no comparison there is nothing to reach and the answer is 6.
-    """
-    if comparisons < 1:
-        return 6
-    return max(6, math.ceil(1 + math.log2(comparisons / alpha)))
 
 
 def _block(number: int, arms: Sequence[Arm]) -> list[PlannedCell]:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import Enum, StrEnum
 from typing import Any
 
+from entity_tui.analysis.comparison import Comparison, Rules
 from entity_tui.experiments.arms import Arm
 
 PLAN_SCHEMA = 1
@@ -19,25 +20,6 @@ class Protocol(StrEnum):
 
     BLOCKS = "blocks"
     RUNS = "runs"
-
-
-@dataclass(frozen=True, slots=True)
-class Margins:
-    """How large a change must be to be worth having, and how small to count as none; fractions, 0.02 = 2 %."""
-
-    worth_having: float = 0.02
-    equivalent: float = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A comparison declared before the run: `treatment` against `baseline` on one metric of one phase."""
-
-    baseline: str
-    treatment: str
-    metric: str = "decode_tok_s"
-    expect: str = ""
-    """What was expected, written before the run and printed beside the verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +109,7 @@ class Plan:
     seed: int
     cells: tuple[PlannedCell, ...]
     comparisons: tuple[Comparison, ...]
-    margins: Margins
+    rules: Rules
     gate: Gate
     limits: Limits
     engine: EngineRef
@@ -143,7 +125,6 @@ class Plan:
     order: str = "seeded"
     """`seeded` or `fixed` (the seeds' grouped order)."""
     instrument: str = "llama-bench"
-    alpha: float = 0.05
     exclude: tuple[str, ...] = ()
     """Names of the exclusion predicates, decided before the run."""
     notes: tuple[str, ...] = ()
