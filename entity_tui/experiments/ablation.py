@@ -42,7 +42,7 @@ def read_comparisons(rows: Sequence[Any], where: str) -> tuple[Comparison, ...]:
             found.append(
                 Comparison(
                     baseline=str(row["baseline"]),
-                    candidate=str(row["candidate"]),
+                    treatment=str(row["treatment"]),
                     metric=str(row.get("metric", Metric.DECODE_TOK_S)),
                     axis=Axis(row.get("axis", "placement")),
                     expect=str(row.get("expect", "")),
@@ -52,7 +52,7 @@ def read_comparisons(rows: Sequence[Any], where: str) -> tuple[Comparison, ...]:
             raise UsageError(
                 f"a comparison in {where} cannot be read",
                 detail=f"{row!r}: {error}",
-                fix="write {baseline: naive, candidate: optimized, axis: placement}",
+                fix="write {baseline: naive, treatment: optimized, axis: placement}",
             ) from error
     return tuple(found)
 
@@ -107,11 +107,11 @@ def design_file(file: ArmFile, base: Design) -> Design:
     if "comparisons" in file.plan:
         comparisons = read_comparisons(file.plan["comparisons"] or (), file.source)
         for item in comparisons:
-            for name in (item.baseline, item.candidate):
+            for name in (item.baseline, item.treatment):
                 if name not in arms:
                     raise UsageError(f"{file.source} compares {name}, which is not one of its arms")
     else:
-        comparisons = tuple(item for item in base.comparisons if {item.baseline, item.candidate} <= arms)
+        comparisons = tuple(item for item in base.comparisons if {item.baseline, item.treatment} <= arms)
     blocks = file.plan.get("blocks", base.blocks)
     if isinstance(blocks, bool) or not isinstance(blocks, int) or blocks < 1:
         raise UsageError(f"{file.source}: blocks is a number above 0")

@@ -175,7 +175,7 @@ def assemble(design: Design, setting: Setting, choices: Choices) -> Plan:
 
 def _possible(declared: Sequence[Comparison], running: Sequence[Arm], expect: str) -> tuple[Comparison, ...]:
     names = {arm.arm_id for arm in running}
-    kept = [item for item in declared if item.baseline in names and item.candidate in names]
+    kept = [item for item in declared if item.baseline in names and item.treatment in names]
     return tuple(replace(item, expect=item.expect or expect) for item in kept)
 
 
@@ -204,7 +204,7 @@ def notes(plan: Plan, design: Design) -> tuple[str, ...]:
     if dropped:
         said.append(f"not compared, because an arm cannot run: {', '.join(dropped)}")
     for item in plan.comparisons:
-        first, second = plan.arm(item.baseline), plan.arm(item.candidate)
+        first, second = plan.arm(item.baseline), plan.arm(item.treatment)
         if item.axis is not Axis.NOTHING and configuration(first) == configuration(second):
             said.append(f"{item.name} asks for the same widths and masks twice: it will be void")
     if plan.gate.weakened:
@@ -212,19 +212,17 @@ def notes(plan: Plan, design: Design) -> tuple[str, ...]:
     if plan.order == "fixed":
         said.append("arms run in fixed groups, so the first one always starts coolest: no verdict is drawn from this")
     if plan.rules.verdicts and plan.comparisons:
-        need = least_blocks(len(plan.comparisons), plan.rules.alpha)
+        need = plan.rules.needed_blocks(len(plan.comparisons))
         if plan.blocks < need:
-            said.append(
-                f"{len(plan.comparisons)} comparisons need {need} blocks to be decided, this plan has {plan.blocks}"
-            )
+            said.append(f"{len(plan.comparisons)} comparisons need {need} blocks to be decided, not {plan.blocks}")
     if not plan.rules.verdicts:
         said.append("descriptive only: no verdict and no interval")
     return tuple(said)
 
 
-def decode_comparison(baseline: str, candidate: str, axis: Axis, expect: str = "") -> Comparison:
+def decode_comparison(baseline: str, treatment: str, axis: Axis, expect: str = "") -> Comparison:
     """A declared comparison on decode speed."""
-    return Comparison(baseline, candidate, str(Metric.DECODE_TOK_S), axis, expect)
+    return Comparison(baseline, treatment, str(Metric.DECODE_TOK_S), axis, expect)
 
 
 def with_aa(plan: Plan) -> tuple[str, str] | None:
