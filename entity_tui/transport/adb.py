@@ -1,0 +1,79 @@
+"""A phone over adb: commands and streams through the adb server's socket, never through a terminal on the phone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from entity_tui.transport import adb_host
+from entity_tui.transport.adb_server import ensure_server
+from entity_tui.transport.adb_wire import FIXES, ServerAddress, ShellV2Channel, open_service
+from entity_tui.transport.base import DeviceState, NotReady, Unsupported
+from entity_tui.transport.channel import Channel
+from entity_tui.transport.shell import OPEN_TIMEOUT_S, ShellTransport
+
+PHONE_ROOT = "/data/local/tmp/entity"
+"""The only place on a phone that the shell user may write to and execute from."""
+
+
+class AdbTransport(ShellTransport):
+    """One phone by its serial, through the adb server at `server_host:server_port` (default: the user's own)."""
+
+    kind = "adb"
+    command_limit_bytes = 65_000
+
+    def __init__(
+        self,
+        serial: str,
+        server_host: str | None = None,
+        server_port: int | None = None,
+        simulated: bool = False,
+        root: str = PHONE_ROOT,
+    ) -> None:
+        super().__init__()
+        default = ServerAddress.default()
+        self.serial = serial
+        self.server = ServerAddress(server_host or default.host, server_port or default.port)
+        self.simulated = simulated
+        self.spec = f"adb:{serial}"
+        self.root = root
+
+    async def connect(self) -> None:
+        """Find the phone (an `ip:port` one is connected), check its state and shell protocol, and greet it."""
+        await ensure_server(self.server)
+        device = await self.look()
+        if (device is None or device.state is DeviceState.OFFLINE) and adb_host.is_network_serial(self.serial):
+            await adb_host.disconnect(self.server, self.serial)
+            await adb_host.connect(self.server, self.serial)
+            device = await self.look()
+        state = DeviceState.ABSENT if device is None else device.state
+        if state is not DeviceState.READY:
+            word = "not in the list of the adb server" if device is None else device.word
+            raise NotReady(f"{self.serial} is {state.value}", state=state, detail=word, fix=FIXES[state])
+        if "shell_v2" not in await adb_host.features(self.server, self.serial):
+            raise Unsupported(
+                f"{self.serial} has no shell protocol",
+                detail="its adbd is older than Android 7 and hides exit codes and lost links",
+                fix="Use a phone with Android 7 or newer.",
+            )
+        await self._greet()
+
+    async def look(self) -> adb_host.AdbDevice | None:
+        """This phone's row in the server's list; None when it is not there."""
+        rows = await adb_host.list_devices(self.server)
+        return next((row for row in rows if row.serial == self.serial), None)
+
+    async def _close_link(self) -> None:
+        return None
+
+    async def _open(self, command: str, *, timeout_s: float) -> Channel:
+        service = f"shell,v2,raw:{command}"
+        return ShellV2Channel(await open_service(self.server, self.serial, service, timeout_s=timeout_s))
+
+    async def _dial(self, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        stream = await open_service(self.server, self.serial, f"tcp:{port}", timeout_s=OPEN_TIMEOUT_S)
+        return stream.reader, stream.writer
+
+    async def states(self) -> AsyncIterator[DeviceState]:
+        """The state now and every change."""
+        yield DeviceState.READY
