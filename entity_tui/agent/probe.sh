@@ -7,6 +7,7 @@
 
 nonce=$1
 place=${2:-/}
+while [ ! -d "$place" ]; do place=${place%/*} && place=${place:-/}; done
 limit=${3:-8}
 at="@$nonce"
 choose_clock

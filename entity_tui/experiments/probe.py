@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 from entity_tui.agent import script
 from entity_tui.device.probe_text import parse_probe
+from entity_tui.device.sample import Sample, SampleParser
 from entity_tui.device.snapshot import Snapshot
 from entity_tui.errors import EntityError, Where
 from entity_tui.transport.base import Transport
@@ -42,6 +44,30 @@ async def probe(transport: Transport, *, timeout_s: float = PROBE_TIMEOUT_S) -> 
             fix="Check that its shell works: adb shell echo hello",
         )
     return snapshot
+
+
+async def sample_stream(
+    transport: Transport,
+    hz: float = 5.0,
+    *,
+    count: int = 0,
+    thermal_s: float = 2.0,
+    battery_s: float = 10.0,
+    parser: SampleParser | None = None,
+) -> AsyncIterator[Sample]:
+    """Samples as the device takes them, `hz` a second on its own clock, until the caller stops or the link is lost.
+
+    `count` ends the stream by itself; `thermal_s` and `battery_s` are the periods of the slow dumpsys calls. Give a
+    `parser` to read its `header` and `outcomes`. Raises LinkLost; a new stream starts with sequence 0 again.
+    """
+    parser = parser or SampleParser()
+    arguments = [max(1, round(100 / hz)), count, round(thermal_s * 100), round(battery_s * 100)]
+    argv = ["sh", "-c", script("sampler"), "entity-sampler", *map(str, arguments)]
+    async with transport.stream(argv) as lines:
+        async for line in lines:
+            sample = parser.feed(line)
+            if sample is not None:
+                yield sample
 
 
 def _parent(root: str) -> str:
