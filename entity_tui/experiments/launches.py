@@ -1,0 +1,108 @@
+"""What one cell of an experiment launches: the arm's phases as command lines with their masks and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from entity_tui.engine.command_lines import bench_argv, engine_env
+from entity_tui.experiments.arms import Arm, PhaseSetting
+from entity_tui.experiments.flatplan import Launch
+from entity_tui.experiments.plan import Plan
+from entity_tui.records.schema import Phase
+from entity_tui.silicon.masks import format_mask
+
+WARMUP_PROMPT = 64
+WARMUP_GENERATE = 16
+
+
+def mask_text(mask: frozenset[int] | None) -> str | None:
+    """The mask as taskset wants it, bare hex; None when the arm sets none."""
+    return None if mask is None else format_mask(mask)
+
+
+def bench_program(plan: Plan, arm: Arm) -> tuple[str, str]:
+    """(llama-bench, its folder) for an arm: the arm's own engine when it names one."""
+    if arm.engine_dir:
+        return f"{arm.engine_dir.rstrip('/')}/llama-bench", arm.engine_dir
+    return plan.engine.bench, plan.engine.directory
+
+
+def bench_launch(
+    plan: Plan, arm: Arm, phase: str, setting: PhaseSetting, *, n_prompt: int, n_gen: int, repetitions: int = 1
+) -> Launch:
+    """One llama-bench launch of one phase, pinned by taskset to the phase's own mask."""
+    program, folder = bench_program(plan, arm)
+    argv = bench_argv(
+        program,
+        arm.model_path or plan.model.path,
+        n_prompt=n_prompt,
+        n_gen=n_gen,
+        threads=setting.threads,
+        repetitions=repetitions,
+        n_depth=plan.n_depth if phase == Phase.DECODE else 0,
+        load_mode=plan.load_mode,
+        flags=arm.flags,
+    )
+    return Launch(
+        phase=phase,
+        argv=argv,
+        threads=setting.threads,
+        mask=mask_text(setting.mask),
+        env=engine_env(folder, arm.env),
+        wall_limit_s=plan.limits.launch_s,
+        directory=folder,
+    )
+
+
+def command_launch(plan: Plan, arm: Arm) -> Launch:
+    """A foreign engine's own command line; `{model}`, `{threads}` and `{mask}` in it are filled in."""
+    words = {
+        "model": arm.model_path or plan.model.path,
+        "threads": str(arm.decode.threads),
+        "mask": mask_text(arm.decode.mask) or "",
+    }
+    argv = tuple(_fill(word, words) for word in arm.command)
+    return Launch(
+        phase=Phase.DECODE,
+        argv=argv,
+        threads=arm.decode.threads,
+        mask=mask_text(arm.decode.mask),
+        env=tuple(sorted(arm.env.items())),
+        wall_limit_s=plan.limits.launch_s,
+    )
+
+
+def _fill(word: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
+        word = word.replace("{" + name + "}", value)
+    return word
+
+
+def cell_launches(plan: Plan, arm: Arm, role: str) -> tuple[Launch, ...]:
+    """The launches of one cell, in order: prefill, then decode; the warm-up is a short one of both.
+
+    A phase whose token count is 0 is left out; an arm with a command of its own is one launch.
+    """
+    if arm.command:
+        return (command_launch(plan, arm),)
+    if role == "warmup":
+        prompt, generate, repetitions = min(WARMUP_PROMPT, plan.n_prompt), min(WARMUP_GENERATE, plan.n_gen), 1
+    else:
+        prompt, generate, repetitions = plan.n_prompt, plan.n_gen, plan.repetitions
+    found: list[Launch] = []
+    if prompt:
+        found.append(
+            bench_launch(plan, arm, Phase.PREFILL, arm.prefill, n_prompt=prompt, n_gen=0, repetitions=repetitions)
+        )
+    if generate:
+        found.append(
+            bench_launch(plan, arm, Phase.DECODE, arm.decode, n_prompt=0, n_gen=generate, repetitions=repetitions)
+        )
+    return tuple(found)
+
+
+def command_lines(launches: Sequence[Launch]) -> tuple[str, ...]:
+    """Each launch as a line for a shell, for logs and `--dry-run`."""
+    from entity_tui.engine.command_lines import shell_line
+
+    return tuple(shell_line(item.argv, mask=item.mask or "", env=item.env) for item in launches)
