@@ -64,6 +64,7 @@ async def ensure_server(server: ServerAddress) -> int:
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
+        env={name: value for name, value in os.environ.items() if name != "ANDROID_ADB_SERVER_ADDRESS"},
         start_new_session=True,
     )
     try:
@@ -115,8 +116,9 @@ class AdbServer:
             HOME=str(self.home),
             ANDROID_USER_HOME=str(self.home / ".android"),
             ANDROID_ADB_SERVER_PORT=str(self.port),
-            ANDROID_ADB_SERVER_ADDRESS="127.0.0.1",
-            ADB_MDNS_AUTO_CONNECT="0",
+            ADB_USB="0",  # the user's own server keeps the cables
+            ADB_EMU="0",
+            ADB_MDNS="0",  # nothing of ours speaks to the network
         )
         return kept
 

@@ -133,6 +133,8 @@ class AdbStream:
     async def sized_text(self) -> str:
         """A text with its length in four hex digits before it."""
         head = await self._exactly(4)
+        if head == b"FAIL":  # some services say OKAY first and only then that they failed
+            raise error_of(await self.sized_text())
         try:
             size = int(head, 16)
         except ValueError as error:

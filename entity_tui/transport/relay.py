@@ -31,8 +31,10 @@ async def _carry(near: tuple[asyncio.StreamReader, asyncio.StreamWriter], dial: 
     """Copy both ways until either side ends: adb streams know no half-close, so neither do we."""
     try:
         far = await dial()
-    except (OSError, TransportError, TimeoutError):
+    except (OSError, TransportError, TimeoutError, asyncio.CancelledError) as error:
         near[1].transport.abort()
+        if isinstance(error, asyncio.CancelledError):
+            raise
         return
     ways = [asyncio.ensure_future(_copy(near[0], far[1])), asyncio.ensure_future(_copy(far[0], near[1]))]
     try:
@@ -40,6 +42,9 @@ async def _carry(near: tuple[asyncio.StreamReader, asyncio.StreamWriter], dial: 
     finally:
         for way in ways:
             way.cancel()
+        # Both are closed before the first wait: a cancellation here must not leave one open.
+        far[1].close()
+        near[1].close()
         await asyncio.gather(*ways, return_exceptions=True)
         await asyncio.gather(_shut(far[1]), _shut(near[1]))
 
