@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 
-NO_SOURCES: Mapping[str, str] = MappingProxyType({})
+from entity_tui.device.provenance import no_sources
 
 
 class Standing(StrEnum):
@@ -72,4 +71,4 @@ class Battery:
     """Outcome of the best source: ok, denied, absent, timeout, transient, suspect."""
     evidence: tuple[str, ...] = ()
     """The steps by which unit and sign were decided, in words."""
-    sources: Mapping[str, str] = field(default=NO_SOURCES, repr=False)
+    sources: Mapping[str, str] = field(default_factory=no_sources, repr=False)

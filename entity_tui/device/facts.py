@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from entity_tui.device.battery import Battery
 from entity_tui.device.capabilities import Capabilities
 from entity_tui.device.identity import Identity
-from entity_tui.device.isa import IsaFeatures
+from entity_tui.device.isa import IsaFeatures, read_isa
 from entity_tui.device.memory import Memory
+from entity_tui.device.snapshot import Snapshot
 from entity_tui.device.thermal import Thermal
-from entity_tui.device.topology import Topology
+from entity_tui.device.topology import Topology, read_topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +26,8 @@ class Facts:
     memory: Memory = field(default_factory=Memory)
     capabilities: Capabilities = field(default_factory=Capabilities)
     simulated: bool = False
+
+
+def read_facts(snapshot: Snapshot) -> Facts:
+    """Every fact of a snapshot. Pure, total: no text makes it raise, and nothing unread becomes a number."""
+    return Facts(topology=read_topology(snapshot), isa=read_isa(snapshot), simulated=snapshot.simulated)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
-NO_SOURCES: Mapping[str, str] = MappingProxyType({})
+from entity_tui.device.provenance import no_sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,4 +30,4 @@ class Identity:
     uid: int | None = None
     """The uid the text was read with: 2000 is adb's shell, 10000 and above an app such as Termux."""
     abis: tuple[str, ...] = ()
-    sources: Mapping[str, str] = field(default=NO_SOURCES, repr=False)
+    sources: Mapping[str, str] = field(default_factory=no_sources, repr=False)

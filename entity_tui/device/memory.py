@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
-NO_SOURCES: Mapping[str, str] = MappingProxyType({})
+from entity_tui.device.provenance import no_sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class Memory:
     outcome: str = "absent"
     pressure_outcome: str = "absent"
     page_bytes: int | None = None
-    sources: Mapping[str, str] = field(default=NO_SOURCES, repr=False)
+    sources: Mapping[str, str] = field(default_factory=no_sources, repr=False)
 
     @property
     def total_bytes(self) -> int | None:

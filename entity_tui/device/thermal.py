@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
-NO_SOURCES: Mapping[str, str] = MappingProxyType({})
+from entity_tui.device.provenance import no_sources
 
 
 class Domain(StrEnum):
@@ -84,7 +84,7 @@ class Thermal:
     headroom: tuple[float | None, ...] = ()
     thresholds: Mapping[str, tuple[float | None, ...]] = field(default_factory=lambda: MappingProxyType({}))
     notes: tuple[str, ...] = ()
-    sources: Mapping[str, str] = field(default=NO_SOURCES, repr=False)
+    sources: Mapping[str, str] = field(default_factory=no_sources, repr=False)
 
     @property
     def status_name(self) -> str:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
+from entity_tui.device.provenance import no_sources
 from entity_tui.device.snapshot import Snapshot
-
-NO_SOURCES: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class Core:
     policy: int | None = None
     """Number of the cpufreq policy that governs it."""
     online: bool | None = None
-    sources: Mapping[str, str] = field(default=NO_SOURCES, repr=False)
+    sources: Mapping[str, str] = field(default_factory=no_sources, repr=False)
 
     @property
     def midr(self) -> str | None:
@@ -62,7 +60,7 @@ class Cluster:
     """None when its cores belong to several policies or to none that could be read."""
     rank: int | None = 0
     """0 is the fastest; equal clusters share a rank; None when nothing says how fast it is."""
-    sources: Mapping[str, str] = field(default=NO_SOURCES, repr=False)
+    sources: Mapping[str, str] = field(default_factory=no_sources, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ class Topology:
     """32 when the text was read by a 32-bit process."""
     thread_sibling_files: int | None = None
     """How many distinct `thread_siblings` lines stand in a row from cpu0: llama.cpp's own default thread count."""
-    sources: Mapping[str, str] = field(default=NO_SOURCES, repr=False)
+    sources: Mapping[str, str] = field(default_factory=no_sources, repr=False)
 
     def core(self, cpu: int) -> Core | None:
         """The core with that kernel number, None when there is none."""

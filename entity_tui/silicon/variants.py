@@ -1,0 +1,123 @@
+"""Which of an engine's CPU code paths a device can run, which one its loader will take, and why not the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from entity_tui.device.isa import IsaFeatures
+from entity_tui.profiles.library import shipped
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One build of the CPU backend: the features it needs and the score the loader gives it when usable."""
+
+    name: str
+    needs: tuple[str, ...]
+    score: int
+    march: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VariantList:
+    """The variants one kind of engine build carries, in its own order."""
+
+    key: str
+    title: str
+    variants: tuple[Variant, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Variant names in order."""
+        return tuple(variant.name for variant in self.variants)
+
+
+@dataclass(frozen=True, slots=True)
+class VariantVerdict:
+    """One variant judged. `eligible` is None when a feature it needs could not be read."""
+
+    name: str
+    needs: tuple[str, ...]
+    score: int
+    eligible: bool | None
+    missing: tuple[str, ...]
+    unknown: tuple[str, ...] = ()
+
+
+def _load(key: str) -> VariantList:
+    profile = shipped("runtimes.yaml")
+    bits = profile["feature_bits"]
+    body = profile["lists"][key]
+    return VariantList(
+        key,
+        body["title"],
+        tuple(
+            Variant(
+                item["name"], tuple(item["needs"]), 1 + sum(bits[need] for need in item["needs"]), item.get("march", "")
+            )
+            for item in body["variants"]
+        ),
+    )
+
+
+ANDROID = _load("android")
+LINUX = _load("linux")
+LISTS = {"android": ANDROID, "linux": LINUX}
+
+
+def judge(isa: IsaFeatures, variants: VariantList) -> tuple[tuple[VariantVerdict, ...], str | None]:
+    """Every variant's verdict in list order, and the name the loader will choose.
+
+    The loader takes the highest score among usable variants. The prediction is None when a feature that would change
+    the choice could not be read.
+    """
+    flags = isa.flags
+    verdicts = []
+    for variant in variants.variants:
+        missing = tuple(need for need in variant.needs if flags[need] is False)
+        unknown = tuple(need for need in variant.needs if flags[need] is None)
+        eligible = False if missing else None if unknown else True
+        verdicts.append(VariantVerdict(variant.name, variant.needs, variant.score, eligible, missing, unknown))
+    return tuple(verdicts), predict(verdicts)
+
+
+def predict(verdicts: Sequence[VariantVerdict]) -> str | None:
+    """The usable variant with the highest score, the first of equals; None while an undecided one could beat it."""
+    best = max((v for v in verdicts if v.eligible), key=lambda verdict: verdict.score, default=None)
+    if best is None:
+        return None
+    if any(verdict.eligible is None and verdict.score > best.score for verdict in verdicts):
+        return None
+    return best.name
+
+
+def list_for(name: str) -> VariantList | None:
+    """The list an engine build has, by `android` or `linux`; None for a single, x86 or unknown build."""
+    return LISTS.get(name)
+
+
+def list_of_files(file_names: Sequence[str]) -> str:
+    """Which list a build carries, by the names of its `libggml-cpu-*.so` files.
+
+    `android`, `linux`, `x86`, `single` (one CPU backend without a variant name), or `unknown` when there is none.
+    """
+    tags = [
+        name.removeprefix("libggml-cpu-").removesuffix(".so")
+        for name in file_names
+        if name.startswith("libggml-cpu-") and name.endswith(".so")
+    ]
+    if any(tag.startswith("android_") for tag in tags):
+        return "android"
+    if any(tag in LINUX.names for tag in tags):
+        return "linux"
+    if tags:
+        return "x86"
+    return "single" if "libggml-cpu.so" in file_names else "unknown"
+
+
+def compare_loaded(predicted: str | None, loaded: str | None) -> str:
+    """`= predicted`, `predicted X` or empty, for the mark beside a variant the loader named itself."""
+    if loaded is None or predicted is None:
+        return ""
+    return "= predicted" if loaded == predicted else f"predicted {predicted}"

@@ -1,0 +1,101 @@
+"""The shape each profile file must have."""
+
+from __future__ import annotations
+
+import re
+
+from entity_tui.profiles.checked_yaml import ListOf, MapOf, Record, Scalar, Shape
+
+TEXT = Scalar(str)
+WORDS = ListOf(TEXT)
+COUNT = Scalar(int, minimum=0)
+
+
+def _hex_key(key: str) -> str:
+    return "" if re.fullmatch(r"0x[0-9a-f]{1,4}", key) else "expected a lower-case hexadecimal number such as 0xd05"
+
+
+MIDR: Shape = Record(
+    required={
+        "implementers": MapOf(
+            Record(
+                required={
+                    "maker": TEXT,
+                    "cores": MapOf(
+                        Record(
+                            required={"name": TEXT, "tier": Scalar(str, choices=("little", "big", "prime"))},
+                            optional={
+                                "level": TEXT,
+                                "based_on": TEXT,
+                                "variants": MapOf(TEXT, key_check=_hex_key),
+                            },
+                        ),
+                        key_check=_hex_key,
+                    ),
+                }
+            ),
+            key_check=_hex_key,
+        )
+    }
+)
+
+FEATURE = Scalar(str, choices=("dotprod", "fp16", "sve", "i8mm", "sve2", "sme"))
+
+VARIANT_LIST = Record(
+    required={
+        "title": TEXT,
+        "variants": ListOf(
+            Record(required={"name": TEXT, "needs": ListOf(FEATURE)}, optional={"march": TEXT}),
+            minimum=1,
+        ),
+    }
+)
+
+KERNEL_FORMAT = Record(
+    required={"provider": TEXT, "block_elements": COUNT, "block_bytes": COUNT, "bodies": MapOf(TEXT)},
+    optional={"activations": TEXT},
+)
+
+RUNTIMES: Shape = Record(
+    required={
+        "feature_bits": MapOf(COUNT),
+        "lists": MapOf(VARIANT_LIST),
+        "skainet": Record(
+            required={
+                "gate": Record(required={"all_of": WORDS, "any_of": WORDS}),
+                "tiers": ListOf(Record(required={"name": TEXT, "library": TEXT, "march": TEXT})),
+                "providers": ListOf(Record(required={"name": TEXT, "priority": COUNT, "where": TEXT})),
+                "formats": MapOf(KERNEL_FORMAT),
+                "smoke": Record(
+                    required={
+                        "input": ListOf(Scalar(float)),
+                        "expected": ListOf(Scalar(float)),
+                    }
+                ),
+            }
+        ),
+        "kleidiai": Record(
+            required={
+                "version": TEXT,
+                "kernels": MapOf(ListOf(Record(required={"name": TEXT, "needs": WORDS}, optional={"only": TEXT}))),
+            }
+        ),
+    }
+)
+
+CHIPS: Shape = Record(
+    required={
+        "chips": MapOf(
+            Record(
+                required={"title": TEXT, "vendor": TEXT},
+                optional={
+                    "codes": WORDS,
+                    "clusters": ListOf(Record(required={"count": Scalar(int, minimum=1), "core": TEXT})),
+                    "note": TEXT,
+                },
+            )
+        )
+    }
+)
+
+SHAPES: dict[str, Shape] = {"midr.yaml": MIDR, "runtimes.yaml": RUNTIMES, "chips.yaml": CHIPS}
