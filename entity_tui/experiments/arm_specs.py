@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from entity_tui.errors import UsageError
-from entity_tui.experiments.arms import NO_ENV
+from entity_tui.experiments.arms import no_env
 from entity_tui.records.schema import Role
 
 THREAD_WORDS = ("online", "auto", "little")
@@ -35,7 +35,7 @@ class ArmSpec:
     placement: str = "all"
     cpus: frozenset[int] | None = None
     flags: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default=NO_ENV)
+    env: Mapping[str, str] = field(default_factory=no_env)
     engine: str = ""
     model: str = ""
     command: tuple[str, ...] = ()
@@ -134,7 +134,7 @@ def _cpus(row: Mapping[str, Any], where: str) -> frozenset[int] | None:
     for key, read in (("cpus", parse_cpu_list), ("mask", parse_mask)):
         if key in row:
             try:
-                found = frozenset(read(str(row[key])))
+                found = frozenset(read(str(row[key])) or ())
             except ValueError as error:
                 raise UsageError(f"{where}: {key} {row[key]!r}", detail=str(error)) from error
             if not found:

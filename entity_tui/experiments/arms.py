@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-NO_ENV: Mapping[str, str] = MappingProxyType({})
+
+def no_env() -> Mapping[str, str]:
+    """An empty environment."""
+    return MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Arm:
     role: str = "measure"
     """`measure`, or `aa` for the second copy of the control."""
     flags: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default=NO_ENV)
+    env: Mapping[str, str] = field(default_factory=no_env)
     engine_dir: str = ""
     """Directory of the executables on the device; empty means the plan's own engine."""
     model_path: str = ""

@@ -9,7 +9,7 @@ from entity_tui.device.topology import Topology
 from entity_tui.experiments.arm_specs import ArmSpec
 from entity_tui.experiments.arms import Arm, PhaseSetting
 from entity_tui.silicon.masks import fastest, slowest
-from entity_tui.silicon.widths import widths
+from entity_tui.silicon.widths import user_width, widths
 
 PINNING_PLACEMENTS = frozenset({"fastest", "slowest", "perf", "little"})
 
@@ -90,7 +90,7 @@ def _count(word: str, ground: Ground, *, decode: bool) -> int:
         return max(1, len(ground.online))
     both = widths(ground.topology)
     auto = both.decode if decode else both.prefill
-    return max(1, min(len(ground.little) or auto, auto)) if word == "little" else auto
+    return user_width(auto, len(ground.little) or auto) if word == "little" else auto
 
 
 def _mask(spec: ArmSpec, ground: Ground, threads: int) -> frozenset[int] | None:
