@@ -12,6 +12,7 @@ from entity_tui.analysis.comparison import Comparison
 from entity_tui.analysis.predicates import failed_by_the_arm
 from entity_tui.analysis.signed_rank import exact_p, hodges_lehmann, interval, widest_interval
 from entity_tui.analysis.summary import median
+from entity_tui.analysis.usable import contributes
 from entity_tui.records.schema import Row
 
 FAILED_LOG_RATIO = math.log(1e6)
@@ -84,7 +85,7 @@ def pair(rows: Sequence[Row], comparison: Comparison) -> Pairs:
             seen.add(row.block)
         elif row.metric == comparison.metric and row.role != "warmup":
             seen.add(row.block)
-            if row.countable and row.value is not None and row.value > 0:
+            if contributes(row) and row.value is not None and row.value > 0:
                 values.setdefault((row.block, row.arm), []).append(row.value)
     blocks: list[int] = []
     ratios: list[float] = []

@@ -6,31 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from entity_tui.analysis.summary import Summary, summarise
+from entity_tui.analysis.usable import contributes, is_charging
 from entity_tui.records.schema import Metric, Role, Row, Usability
-
-HIDDEN_WHILE_CHARGING = frozenset(
-    {
-        Metric.DECODE_POWER_W,
-        Metric.CELL_ENERGY_J,
-        Metric.TOKEN_ENERGY_J,
-        Metric.DECODE_TOK_PER_W,
-        Metric.PASS_POWER_W,
-        Metric.PASS_TOK_PER_W,
-    }
-)
-"""Metrics that mean nothing on a charging phone: the flag is the only guard, since the sign of the current is lost."""
-
-NOT_CHARGING = frozenset({"discharging", "not_charging", "unplugged", "false", "0"})
-
-
-def is_charging(row: Row) -> bool:
-    """True when the row's charging state names a source of power; an unknown state is not charging."""
-    return row.charging_state is not None and row.charging_state.lower() not in NOT_CHARGING
-
-
-def contributes(row: Row) -> bool:
-    """True when the row's value takes part in medians: usable or tainted, no warm-up, power only when unplugged."""
-    return row.countable and not (row.metric in HIDDEN_WHILE_CHARGING and is_charging(row))
 
 
 def values_by_arm(rows: Iterable[Row], metric: str) -> dict[str, list[float]]:

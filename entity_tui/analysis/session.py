@@ -1,0 +1,131 @@
+"""One session analysed: every declared comparison judged with its A/A check, factors, outcomes and diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from entity_tui.analysis.comparison import Axis, Comparison, Rules
+from entity_tui.analysis.diagnostics import Diagnostics, diagnose
+from entity_tui.analysis.factors import Factors, factors
+from entity_tui.analysis.paired import PairedEstimate, Pairs, estimate, pair
+from entity_tui.analysis.placement_check import check_placement
+from entity_tui.analysis.predicates import Excluded, exclude, exclusions, outcomes
+from entity_tui.analysis.summary import Summary, summarise
+from entity_tui.analysis.usable import contributes
+from entity_tui.analysis.verdict import Judgement, explore, judge
+from entity_tui.errors import UsageError
+from entity_tui.records.schema import Metric, Row
+
+AA_BASELINE, AA_COPY = "naive", "naive_aa"
+
+EXPLORED_METRICS = (Metric.PROMPT_TOK_S, Metric.TTFT_DERIVED_MS, Metric.DECODE_POWER_W, Metric.TOKEN_ENERGY_J)
+"""Metrics every pair of declared arms is also shown on, dimmed."""
+
+
+@dataclass(frozen=True, slots=True)
+class AACheck:
+    """The same arm against itself: what this session calls a difference when there is none."""
+
+    estimate: PairedEstimate | None
+    differs: bool
+
+    @property
+    def against(self) -> str:
+        """Why every verdict of the session is taken away; empty when the check holds."""
+        if not self.differs or self.estimate is None:
+            return ""
+        return f"the A/A check differs: the same arm twice reads ×{self.estimate.ratio:.3f} in all blocks"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionAnalysis:
+    """Everything a reader of one session gets, a pure function of its rows and its plan."""
+
+    rules: Rules
+    judgements: tuple[Judgement, ...]
+    explored: tuple[Judgement, ...]
+    pairs: tuple[Pairs, ...]
+    aa: AACheck | None
+    factors: Factors
+    diagnostics: Diagnostics
+    summaries: tuple[tuple[str, str, Summary], ...]
+    """(arm, metric, summary) in the order of the rows."""
+    outcomes: dict[str, dict[str, int]]
+    excluded: tuple[Excluded, ...]
+
+    def judgement(self, baseline: str, treatment: str) -> Judgement:
+        """The judgement of a declared comparison. KeyError when the plan did not declare it."""
+        for found in self.judgements:
+            if (found.comparison.baseline, found.comparison.treatment) == (baseline, treatment):
+                return found
+        raise KeyError(f"{baseline}→{treatment}")
+
+
+def analyse(
+    rows: Sequence[Row],
+    comparisons: Sequence[Comparison] = (),
+    rules: Rules | None = None,
+    predicates: Sequence[str] = (),
+) -> SessionAnalysis:
+    """Analyse the rows of one session.
+
+    Raises UsageError when the rows come from more than one session, or from more than one boot: blocks are never
+    pooled. Runs of several sessions are analysed one by one (`sessions.replicate`).
+    """
+    rules = rules or Rules()
+    if len({row.session_id for row in rows}) > 1:
+        raise UsageError(
+            "rows of different sessions are not analysed together",
+            fix="analyse each session, then compare the verdicts",
+        )
+    rows = exclude(rows, predicates)
+    aa = aa_check(rows, rules)
+    pairs = tuple(pair(rows, comparison) for comparison in comparisons)
+    checks = [check_placement(rows, comparison) for comparison in comparisons]
+    void = {one.name: check.void for one, check in zip(comparisons, checks, strict=True) if check.void}
+    against = {
+        one.name: check.against or (aa.against if aa else "") for one, check in zip(comparisons, checks, strict=True)
+    }
+    found = [(one, estimate(paired.log_ratios, rules.alpha)) for one, paired in zip(comparisons, pairs, strict=True)]
+    return SessionAnalysis(
+        rules=rules,
+        judgements=judge(found, rules, against={name: why for name, why in against.items() if why}, void=void),
+        explored=_explored(rows, comparisons, rules),
+        pairs=pairs,
+        aa=aa,
+        factors=factors(rows, alpha=rules.alpha, void=void),
+        diagnostics=diagnose(rows),
+        summaries=_summaries(rows),
+        outcomes=outcomes(rows),
+        excluded=exclusions(rows),
+    )
+
+
+def aa_check(rows: Sequence[Row], rules: Rules) -> AACheck | None:
+    """The A/A check on the decode rate; None where the plan has no second copy of naive."""
+    if not any(row.arm == AA_COPY for row in rows):
+        return None
+    found = estimate(pair(rows, Comparison(AA_BASELINE, AA_COPY, axis=Axis.NOTHING)).log_ratios, rules.alpha)
+    return AACheck(found, found is not None and found.excludes_one)
+
+
+def _explored(rows: Sequence[Row], comparisons: Sequence[Comparison], rules: Rules) -> tuple[Judgement, ...]:
+    declared = {(one.baseline, one.treatment, one.metric) for one in comparisons}
+    present = {row.metric for row in rows if contributes(row)}
+    wanted = [
+        Comparison(one.baseline, one.treatment, metric, one.axis)
+        for one in comparisons
+        for metric in EXPLORED_METRICS
+        if metric in present and (one.baseline, one.treatment, metric) not in declared
+    ]
+    return explore([(one, estimate(pair(rows, one).log_ratios, rules.alpha)) for one in dict.fromkeys(wanted)])
+
+
+def _summaries(rows: Sequence[Row]) -> tuple[tuple[str, str, Summary], ...]:
+    values: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        if contributes(row) and row.arm and row.value is not None:
+            values.setdefault((row.arm, row.metric), []).append(row.value)
+    found = ((arm, metric, summarise(numbers)) for (arm, metric), numbers in values.items())
+    return tuple((arm, metric, summary) for arm, metric, summary in found if summary is not None)
