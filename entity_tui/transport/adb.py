@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncGenerator
 
 from entity_tui.transport import adb_host
 from entity_tui.transport.adb_server import ensure_server
 from entity_tui.transport.adb_wire import FIXES, ServerAddress, ShellV2Channel, open_service
-from entity_tui.transport.base import DeviceState, NotReady, Unsupported
+from entity_tui.transport.base import DeviceState, NotReady, TransportError, Unsupported
 from entity_tui.transport.channel import Channel
+from entity_tui.transport.link_watch import POLL_INTERVAL_S, LinkWatch
 from entity_tui.transport.shell import OPEN_TIMEOUT_S, ShellTransport
 
 PHONE_ROOT = "/data/local/tmp/entity"
@@ -40,11 +42,10 @@ class AdbTransport(ShellTransport):
 
     async def connect(self) -> None:
         """Find the phone (an `ip:port` one is connected), check its state and shell protocol, and greet it."""
-        await ensure_server(self.server)
+        await self._ensure_server()
         device = await self.look()
         if (device is None or device.state is DeviceState.OFFLINE) and adb_host.is_network_serial(self.serial):
-            await adb_host.disconnect(self.server, self.serial)
-            await adb_host.connect(self.server, self.serial)
+            await self._reconnect()
             device = await self.look()
         state = DeviceState.ABSENT if device is None else device.state
         if state is not DeviceState.READY:
@@ -56,7 +57,7 @@ class AdbTransport(ShellTransport):
                 detail="its adbd is older than Android 7 and hides exit codes and lost links",
                 fix="Use a phone with Android 7 or newer.",
             )
-        await self._greet()
+        await self.greet()
 
     async def look(self) -> adb_host.AdbDevice | None:
         """This phone's row in the server's list; None when it is not there."""
@@ -74,6 +75,45 @@ class AdbTransport(ShellTransport):
         stream = await open_service(self.server, self.serial, f"tcp:{port}", timeout_s=OPEN_TIMEOUT_S)
         return stream.reader, stream.writer
 
-    async def states(self) -> AsyncIterator[DeviceState]:
-        """The state now and every change."""
-        yield DeviceState.READY
+    async def listed_state(self) -> DeviceState:
+        """The state in the server's list."""
+        device = await self.look()
+        return DeviceState.ABSENT if device is None else device.state
+
+    async def recover(self) -> None:
+        """Start the user's server again if it went; bring an `ip:port` phone back. USB phones return by themselves."""
+        await self._ensure_server()
+        if adb_host.is_network_serial(self.serial):
+            await self._reconnect()
+
+    async def _ensure_server(self) -> None:
+        """Only the user's own server is ours to start; one that was named is somebody else's."""
+        if self.server == ServerAddress.default():
+            await ensure_server(self.server)
+
+    async def _reconnect(self) -> None:
+        """`connect` alone answers `already connected` for a phone that dropped; only a disconnect first helps."""
+        await adb_host.disconnect(self.server, self.serial)
+        await adb_host.connect(self.server, self.serial)
+
+    async def states(self) -> AsyncGenerator[DeviceState, None]:
+        """The state now and every change: track-devices, polling of the list, and a heartbeat."""
+        watch = LinkWatch(self)
+        tracking = asyncio.ensure_future(self._track(watch.wake))
+        try:
+            async with contextlib.aclosing(watch.states()) as states:
+                async for state in states:
+                    yield state
+        finally:
+            tracking.cancel()
+            await asyncio.gather(tracking, return_exceptions=True)
+
+    async def _track(self, wake: asyncio.Event) -> None:
+        """Wake the watch at every change the server reports; a server that ends is polled until it is back."""
+        while True:
+            with contextlib.suppress(TransportError, TimeoutError):
+                async with contextlib.aclosing(adb_host.track_devices(self.server)) as lists:
+                    async for _ in lists:
+                        wake.set()
+            wake.set()
+            await asyncio.sleep(POLL_INTERVAL_S)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 from entity_tui.transport.adb_wire import AdbRefused, ServerAddress, dial, query, state_of
@@ -70,7 +70,7 @@ async def list_devices(server: ServerAddress) -> tuple[AdbDevice, ...]:
     return parse_devices(await query(server, "host:devices-l"))
 
 
-async def track_devices(server: ServerAddress) -> AsyncIterator[tuple[AdbDevice, ...]]:
+async def track_devices(server: ServerAddress) -> AsyncGenerator[tuple[AdbDevice, ...], None]:
     """The whole list at once and after every change. Raises LinkLost when the server ends.
 
     Server 29 reports the loss of a network phone only when it returns: poll `list_devices` as well.
@@ -109,6 +109,7 @@ async def connect(server: ServerAddress, address: str) -> str:
             f"Cannot connect to {address}",
             detail=words,
             fix="Check that the phone is on the same network and that wireless debugging shows this port.",
+            retry=True,
         )
     return words
 

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from entity_tui.transport.adb_host import server_version
-from entity_tui.transport.adb_wire import AdbServerAbsent, ServerAddress
+from entity_tui.transport.adb_wire import AdbServerAbsent, ServerAddress, session
 from entity_tui.transport.base import LinkLost, Unsupported
 
 START_TIMEOUT_S = 20.0
@@ -165,6 +165,11 @@ class AdbServer:
             except TimeoutError:
                 process.kill()
                 await process.wait()
+        if self._port is not None and process is not None:
+            # Whatever an adb client started anew on our private port is ours to end, too.
+            with contextlib.suppress(LinkLost):
+                async with session(self.address) as stream:
+                    await stream.request("host:kill")
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from entity_tui.transport.base import DeviceState, TransportError
@@ -163,7 +163,7 @@ class LocalTransport(ShellTransport):
 
     async def connect(self) -> None:
         """Read who and where we are; there is no link that could fail."""
-        await self._greet()
+        await self.greet()
 
     async def _close_link(self) -> None:
         return None
@@ -174,7 +174,14 @@ class LocalTransport(ShellTransport):
     async def _dial(self, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection("127.0.0.1", port)
 
-    async def states(self) -> AsyncIterator[DeviceState]:
+    async def listed_state(self) -> DeviceState:
+        """This computer is always ready."""
+        return DeviceState.READY
+
+    async def recover(self) -> None:
+        """There is nothing that could be lost."""
+
+    async def states(self) -> AsyncGenerator[DeviceState, None]:
         """This computer is always ready."""
         yield DeviceState.READY
         await asyncio.Event().wait()

@@ -7,13 +7,14 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
 
 from entity_tui.transport import jobs, relay, transfer
 from entity_tui.transport.base import (
     Completed,
     DeadlineExceeded,
+    DeviceState,
     Job,
     LinkLost,
     Progress,
@@ -25,6 +26,7 @@ from entity_tui.transport.base import (
 )
 from entity_tui.transport.channel import Channel, Killer, LineStream, Output, TrackedChannel, collect, feed
 from entity_tui.transport.device_text import parse_launch_context, quote
+from entity_tui.transport.link_watch import LinkWatch
 
 OPEN_TIMEOUT_S = 15.0
 END_TIMEOUT_S = 4.0
@@ -58,6 +60,8 @@ class ShellTransport(Transport):
         self.uid: int | None = None
         self.launch_context = ""
         """The cgroups our commands start in; a Termux app in the background runs on little cores only."""
+        self.link_ms: float | None = None
+        """The last heartbeat's round trip while somebody iterates over `states`; None when it did not answer."""
         self._channels: set[Channel] = set()
 
     @abc.abstractmethod
@@ -72,13 +76,27 @@ class ShellTransport(Transport):
     async def _dial(self, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A byte stream to 127.0.0.1:`port` on the device. Raises OSError or TransportError when refused."""
 
+    @abc.abstractmethod
+    async def listed_state(self) -> DeviceState:
+        """The state as the link's own list tells it, without asking the device. Raises TransportError."""
+
+    @abc.abstractmethod
+    async def recover(self) -> None:
+        """One attempt to bring a lost link back. Raises TransportError when it failed."""
+
+    async def states(self) -> AsyncGenerator[DeviceState, None]:
+        """The state now and every change, by polling the link's list and by a heartbeat with its own deadline."""
+        async with contextlib.aclosing(LinkWatch(self).states()) as states:
+            async for state in states:
+                yield state
+
     async def close(self) -> None:
         """End what still runs through the link, then let go of it."""
         for channel in tuple(self._channels):
             await self._end(channel)
         await self._close_link()
 
-    async def _greet(self) -> None:
+    async def greet(self) -> None:
         """Learn boot id, home, uid and launch context in one round trip."""
         result = await self.script(GREETING, timeout_s=OPEN_TIMEOUT_S)
         values = jobs.fields(result.text)
