@@ -1,0 +1,119 @@
+"""KleidiAI's three separate answers: is it in this build, has it a kernel for these weights here, did it run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from entity_tui.device.isa import IsaFeatures
+
+ENTITY_ELIGIBLE = frozenset({"Q4_0", "Q8_0"})
+"""ENTITY's label rule: these two types count as covered, whatever the build and the CPU (TensorCensus.kt)."""
+
+_KERNELS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = MappingProxyType(
+    {
+        # ggml-cpu/kleidiai/kernels.cpp with KleidiAI 1.24, in the order tried
+        "Q4_0": (
+            ("SME2", ("sme2", "fp16")),
+            ("SVE", ("sve", "i8mm", "dotprod")),
+            ("I8MM", ("i8mm", "dotprod")),
+            ("DOTPROD", ("dotprod",)),
+        ),
+        "Q8_0": (("SME2", ("sme2",)), ("SME", ("sme",)), ("I8MM", ("i8mm", "dotprod")), ("DOTPROD", ("dotprod",))),
+        "F32": (("SME2", ("sme2",)), ("SME", ("sme",))),
+    }
+)
+_PROMPT_ONLY: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = MappingProxyType({"F16": (("SME2", ("sme2",)),)})
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """The kernel family KleidiAI has for one weight type on one CPU; `family` is None when it has none."""
+
+    weight_type: str
+    family: str | None
+    reason: str
+    prompt_only: bool = False
+    certain: bool = True
+    """False when a feature that would decide could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class KleidiAnswers:
+    """The three answers. `in_build` and `ran` are None where nothing has been seen that would tell."""
+
+    in_build: bool | None
+    in_build_evidence: str
+    kernels: tuple[Kernel, ...]
+    ran: bool | None
+    ran_evidence: str
+
+    @property
+    def summary(self) -> str:
+        """One line: the first answer that says no decides."""
+        if self.in_build is False:
+            return "not in this build"
+        if not any(kernel.family for kernel in self.kernels):
+            return "no kernel for these weights on this CPU"
+        if self.ran is None:
+            return "kernels exist; not seen running" if self.in_build else "kernels exist; build not checked"
+        return "ran for this file" if self.ran else "did not run for this file"
+
+
+def kernel_for(weight_type: str, isa: IsaFeatures) -> Kernel:
+    """The first kernel family whose needs this CPU meets.
+
+    The SVE family is never claimed: it also needs 256-bit vectors, and phones have 128 (kernels.cpp checks the length),
+    so those take the I8MM family.
+    """
+    prompt_only = weight_type in _PROMPT_ONLY
+    rows = _KERNELS.get(weight_type) or _PROMPT_ONLY.get(weight_type)
+    if rows is None:
+        return Kernel(weight_type, None, "KleidiAI has kernels for Q4_0, Q8_0 and, with SME, F32 and F16 only")
+    flags = {**isa.flags, "sme2": isa.sme2}
+    unknown: list[str] = []
+    for family, needs in rows:
+        if family == "SVE":
+            continue
+        states = [flags.get(need) for need in needs]
+        if all(states):
+            reason = "prompts only" if prompt_only else f"needs {' and '.join(needs)}"
+            return Kernel(weight_type, family, reason, prompt_only)
+        if not any(state is False for state in states):
+            unknown += [need for need, state in zip(needs, states, strict=True) if state is None]
+    if unknown:
+        return Kernel(weight_type, None, f"{', '.join(unknown)} could not be read", certain=False)
+    return Kernel(weight_type, None, f"this CPU has none of {', '.join(' + '.join(needs) for _, needs in rows)}")
+
+
+def answers(
+    weight_types: Iterable[str], isa: IsaFeatures, *, build_origin: str = "", log_lines: Iterable[str] = ()
+) -> KleidiAnswers:
+    """The three answers for a file's weight types on a CPU, with what is known of the build and its log.
+
+    `build_origin` is "official-android" for a release archive, which is built without KleidiAI; the default is the
+    same answer, since that is what a user has until a log says otherwise.
+    """
+    lines = list(log_lines)
+    said = next((line for line in lines if "KLEIDIAI = 1" in line or "CPU_KLEIDIAI" in line or "kleidiai:" in line), "")
+    buffer = next((line for line in lines if "CPU_KLEIDIAI" in line and "buffer size" in line), "")
+    refused = next((line for line in lines if "kleidiai: no kernel for tensor type" in line), "")
+    system = next((line for line in lines if "system_info" in line), "")
+    in_build: bool | None = None
+    evidence = ""
+    if said:
+        in_build, evidence = True, said.strip()[:200]
+    elif system or build_origin in ("", "official-android"):
+        in_build = False
+        evidence = "its system_info line does not list KLEIDIAI" if system else "official Android builds leave it out"
+    if build_origin == "xllamacpp" and not said:
+        in_build, evidence = False, "an x86 engine has no Arm kernels"
+    kernels = tuple(kernel_for(name, isa) for name in sorted(set(weight_types)))
+    ran: bool | None = None
+    proof = "no log of a load was seen"
+    if buffer:
+        ran, proof = True, buffer.strip()[:200]
+    elif refused or (system and in_build is False):
+        ran, proof = False, (refused.strip() or "KLEIDIAI is not in the build")[:200]
+    return KleidiAnswers(in_build, evidence, kernels, ran, proof)
