@@ -49,7 +49,7 @@ class LogBook:
         self._lines.append(line)
         return line
 
-    def warn(self, source: str, text: str) -> LogLine:
+    def warning(self, source: str, text: str) -> LogLine:
         """Append something to look at."""
         return self.add(source, text, Level.WARNING)
 

@@ -8,24 +8,32 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from entity_tui import config
+from entity_tui.connect import connect_device, parse_spec
 from entity_tui.errors import EntityError, UsageError
 from entity_tui.logbook import LogBook
 from entity_tui.telemetry import Telemetry
-from entity_tui.transport.base import DeviceState, Transport
+from entity_tui.transport.base import DeviceState, NotReady, Transport, TransportError
 
 if TYPE_CHECKING:
     from entity_tui.device.facts import Facts
+    from entity_tui.device.live import Live
     from entity_tui.device.sample import Sample
     from entity_tui.device.snapshot import Snapshot
     from entity_tui.engine.build import EngineBuild
     from entity_tui.experiments.live import RunView
     from entity_tui.models.on_device import ModelFile
     from entity_tui.transport.discover import DeviceRow
+
+RETRY_S = 1.0
+"""Between two tries to reach a lost device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +50,19 @@ class DeviceView:
     fix: str = ""
     """What the user can do about it; empty when there is nothing to do."""
     kind: str = ""
-    """`adb`, `ssh`, `local`, `replay`, or empty."""
+    """`adb`, `ssh`, `local`, `replay`, `file`, or empty."""
     simulated: bool = False
     clock_factor: float = 1.0
     """How much faster than real time a simulated phone lives."""
     link_ms: float | None = None
     """The last heartbeat's round trip."""
     hz: float | None = None
-    """Ticks a second the sampler delivers."""
+    """Ticks a second the sampler is asked for."""
     snapshot: Snapshot | None = None
     facts: Facts | None = None
     sample: Sample | None = None
+    live: Live | None = None
+    """The newest sample, interpreted."""
     sample_at: float = 0.0
     """`time.monotonic()` when the sample arrived; its age is the reader's to compute."""
     loaded_variant: str | None = None
@@ -68,7 +78,8 @@ class DeviceView:
 class Session:
     """Holds at most one device. All methods belong to one event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: config.Config | None = None) -> None:
+        self.settings = settings or config.load()
         self.view = DeviceView()
         self.telemetry = Telemetry()
         self.log = LogBook()
@@ -79,26 +90,192 @@ class Session:
         self.transport: Transport | None = None
         self.paused = False
         """True stops storing new ticks (the sampler goes on)."""
-        self._stack: AsyncExitStack | None = None
+        self.read_only = False
+        self._stack = AsyncExitStack()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._generation = 0
+        self.speed: float | None = None
+        """Clock factor for a demo phone, None for its default."""
 
-    def _update(self, **changes: object) -> None:
-        self.view = replace(self.view, sequence=self.view.sequence + 1, **changes)  # type: ignore[arg-type]
+    def _update(self, **changes: Any) -> None:
+        self.view = replace(self.view, sequence=self.view.sequence + 1, **changes)
 
     @property
     def sample_age_s(self) -> float | None:
         """Seconds since the newest sample arrived, None before the first."""
         return None if self.view.sample is None else time.monotonic() - self.view.sample_at
 
+    @property
+    def busy(self) -> bool:
+        """True while a run is in flight."""
+        return self.run is not None and not self.run.finished
+
+    def background(self, work: Coroutine[Any, Any, None], *, source: str) -> asyncio.Task[None]:
+        """Run something beside the interface; its failure becomes a line in the log, never a crash."""
+
+        async def guarded() -> None:
+            try:
+                await work
+            except EntityError as error:
+                self.log.error(source, str(error))
+
+        task = asyncio.create_task(guarded())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
     async def connect(self, spec: str) -> None:
         """Choose a device: probe it, read its facts, start sampling. Raises EntityError; the view says why."""
-        raise UsageError(f"cannot reach {spec}")
+        await self.close()
+        self._generation += 1
+        name = parse_spec(spec).text
+        self.telemetry.clear()
+        self.run = None
+        self._update(**_fresh(name), state=DeviceState.CONNECTING, words=f"connecting to {name}")
+        self.log.add("device", f"connecting to {name}")
+        speed = self.speed if name.startswith("demo") else None
+        try:
+            self.transport = await self._stack.enter_async_context(connect_device(spec, speed=speed))
+            await self._learn()
+        except EntityError as error:
+            state = error.state if isinstance(error, NotReady) else DeviceState.ABSENT
+            self._update(state=state, words=error.title, fix=error.fix)
+            self.log.error("device", str(error))
+            await self._stack.aclose()
+            self._stack = AsyncExitStack()
+            self.transport = None
+            raise
+        self.background(self._stay(), source="link")
+        self.background(self.search(), source="device")
+
+    def show_snapshot(self, snapshot: Snapshot, name: str) -> None:
+        """Show a saved snapshot in place of a device: facts without anything live."""
+        from entity_tui.device.facts import read_facts
+
+        facts = read_facts(snapshot)
+        self._update(
+            **_fresh(name),
+            state=DeviceState.READY,
+            words="a saved snapshot, nothing is live",
+            kind="file",
+            snapshot=snapshot,
+            facts=facts,
+            name=facts.identity.name or name,
+            simulated=snapshot.simulated,
+            searched=True,
+        )
+
+    async def _learn(self) -> None:
+        """Probe the device and read its facts."""
+        from entity_tui.device.facts import read_facts
+        from entity_tui.experiments.probe import probe
+
+        assert self.transport is not None
+        began = time.monotonic()
+        snapshot = await probe(self.transport)
+        facts = read_facts(snapshot)
+        self._update(
+            state=DeviceState.READY,
+            words="ready",
+            fix="",
+            kind=self.transport.kind,
+            simulated=self.transport.simulated,
+            clock_factor=_clock_factor(snapshot),
+            snapshot=snapshot,
+            facts=facts,
+            name=facts.identity.name or self.view.spec,
+        )
+        self.log.add("device", f"{self.view.name}: read in {time.monotonic() - began:.1f} s")
+
+    async def search(self) -> None:
+        """Look for engines and models on the device."""
+        from entity_tui.engine.find import find_engines
+        from entity_tui.models.on_device import find_models
+
+        if self.transport is None:
+            return
+        engines = await find_engines(self.transport)
+        models = await find_models(self.transport)
+        self._update(engines=engines, models=models, searched=True)
+        self.log.add("device", f"{len(engines)} engines and {len(models)} models found")
+
+    async def _stay(self) -> None:
+        """Sample while the link is up; when it is lost, come back by itself, without a key press."""
+        generation = self._generation
+        tries = 0
+        lost_at = ""
+        while generation == self._generation and self.transport is not None:
+            try:
+                if tries:
+                    await self.transport.connect()
+                    await self._learn()
+                    self.log.add("link", f"back after {tries} tries, lost since {lost_at}")
+                    tries = 0
+                await self._sample()
+                if generation != self._generation:
+                    return
+                raise TransportError("the sampler ended")
+            except TransportError as error:
+                tries += 1
+                if tries == 1:
+                    lost_at = datetime.now().astimezone().strftime("%H:%M:%S")
+                    self.log.warning("link", str(error))
+                state = error.state if isinstance(error, NotReady) else DeviceState.LOST
+                words = f"lost {lost_at}, retrying {tries}" if state is DeviceState.LOST else state.value
+                self._update(state=state, words=words, fix=error.fix)
+                self.telemetry.gap(self.view.sample.t_boot_s if self.view.sample else 0.0)
+                await asyncio.sleep(RETRY_S)
+
+    async def _sample(self) -> None:
+        """Store what the sampler says until it ends."""
+        from entity_tui.device.live import Interpreter
+        from entity_tui.experiments.probe import sample_stream
+
+        assert self.transport is not None
+        assert self.view.facts is not None
+        interpreter = Interpreter(self.view.facts)
+        hz = float(self.settings["hz"])
+        self._update(hz=hz)
+        async for sample in sample_stream(self.transport, hz):
+            live = interpreter.read(sample)
+            if not self.paused:
+                for _ in range(min(sample.missed, 50)):
+                    self.telemetry.gap(sample.t_boot_s)
+                self.telemetry.append(sample.t_boot_s, live.values)
+            self._update(sample=sample, live=live, sample_at=time.monotonic(), state=DeviceState.READY, words="ready")
 
     async def close(self) -> None:
         """Let go of the device; detached runs on it live on."""
+        self._generation += 1
+        tasks, self._tasks = tuple(self._tasks), set()
+        for task in tasks:
+            if task is not asyncio.current_task():
+                task.cancel()
+        await asyncio.gather(*(t for t in tasks if t is not asyncio.current_task()), return_exceptions=True)
+        await self._stack.aclose()
+        self._stack = AsyncExitStack()
+        self.transport = None
 
-    async def watch_devices(self) -> None:
+    async def watch_devices(self, on_change: Callable[[], None] | None = None) -> None:
         """Keep `devices` fresh until cancelled."""
+        from entity_tui.discovery import watch
+
+        async for rows in watch():
+            self.devices = rows
+            if on_change is not None:
+                on_change()
+
+    def loaded(self, variant: str) -> None:
+        """Note the CPU backend variant a loader's own line named."""
+        if variant != self.view.loaded_variant:
+            at = datetime.now().astimezone().strftime("%H:%M:%S")
+            self._update(loaded_variant=variant, loaded_at=at)
+            self.log.add("device", f"loader: CPU variant {variant}")
+
+    def _needs_device(self) -> Transport:
+        if self.transport is None or self.view.facts is None:
+            raise UsageError("no phone is selected", fix="d opens the list of devices; demo needs no phone")
+        return self.transport
 
     async def start_bench(self, *, experiment: str = "ablation", confirmed: bool = False) -> str:
         """Start the default plan; returns what the user should be told. Never starts a second run."""
@@ -112,4 +289,16 @@ class Session:
         raise UsageError("no run to export", fix="b runs the default plan")
 
 
-__all__ = ["DeviceView", "EntityError", "Session"]
+def _fresh(spec: str) -> dict[str, Any]:
+    """Every field of the view as it is before anything is known of `spec`."""
+    empty = DeviceView()
+    names = [name for name in DeviceView.__dataclass_fields__ if name not in ("sequence", "state", "words")]
+    return {**{name: getattr(empty, name) for name in names}, "spec": spec, "name": spec}
+
+
+def _clock_factor(snapshot: Snapshot) -> float:
+    """How much faster a simulated phone lives, from its own property; 1 for everything real."""
+    try:
+        return float(snapshot.props.get("ro.entity.clock_factor", "1"))
+    except ValueError:
+        return 1.0
