@@ -99,9 +99,7 @@ async def _open(spec: Spec, stack: AsyncExitStack, speed: float | None) -> Trans
     if spec.kind == "ssh":
         from entity_tui.transport.ssh import SshTransport
 
-        user, _, place = spec.rest.rpartition("@")
-        host, _, port = place.partition(":")
-        return SshTransport(host, user=user or None, port=int(port) if port.isdigit() else None)
+        return SshTransport(spec.rest)
     if spec.kind == "adb":
         from entity_tui.transport.adb import AdbTransport
 

@@ -59,12 +59,18 @@ class NotReady(TransportError):
 
 
 class HostKeyUnknown(TransportError):
-    """The SSH server's key is not in known_hosts (or differs); `fingerprint` is what a user must compare."""
+    """The SSH server's key is not in known_hosts (or differs).
 
-    def __init__(self, title: str, *, fingerprint: str, changed: bool, detail: str = "", fix: str = "") -> None:
+    `fingerprint` is what a user must compare, `line` the known_hosts line to keep once it was confirmed.
+    """
+
+    def __init__(
+        self, title: str, *, fingerprint: str, changed: bool, line: str = "", detail: str = "", fix: str = ""
+    ) -> None:
         super().__init__(title, detail=detail, fix=fix)
         self.fingerprint = fingerprint
         self.changed = changed
+        self.line = line
 
 
 class RemoteFileError(TransportError):

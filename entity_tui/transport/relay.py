@@ -46,7 +46,7 @@ async def _carry(near: tuple[asyncio.StreamReader, asyncio.StreamWriter], dial: 
         far[1].close()
         near[1].close()
         await asyncio.gather(*ways, return_exceptions=True)
-        await asyncio.gather(_shut(far[1]), _shut(near[1]))
+        await asyncio.gather(_shut(far[1]), _shut(near[1]), return_exceptions=True)
 
 
 @contextlib.asynccontextmanager

@@ -68,6 +68,10 @@ class ShellTransport(Transport):
     async def _open(self, command: str, *, timeout_s: float) -> Channel:
         """Start one line of POSIX shell. Raises NotReady or LinkLost within `timeout_s`."""
 
+    async def _open_urgent(self, command: str, *, timeout_s: float) -> Channel:
+        """Like `_open`, past any limit on sessions: used to end commands."""
+        return await self._open(command, timeout_s=timeout_s)
+
     @abc.abstractmethod
     async def _close_link(self) -> None:
         """Let go of the link itself."""
@@ -259,7 +263,7 @@ class _GroupKiller(Killer):
     async def __call__(self, pid: int) -> bool:
         """True when the device ran the kill."""
         command = f"set -- {pid}\n{jobs.kill_group_script()}"
-        channel = await self._transport._open(command, timeout_s=END_TIMEOUT_S)
+        channel = await self._transport._open_urgent(command, timeout_s=END_TIMEOUT_S)
         try:
             return await asyncio.wait_for(collect(channel, Output(), None), END_TIMEOUT_S) == 0
         finally:
