@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from entity_tui.analysis.comparison import Axis, Comparison, Rules
@@ -16,7 +16,7 @@ class Declared:
     """The part of a plan that judges its rows. An empty plan declares nothing and promises no verdict."""
 
     comparisons: tuple[Comparison, ...] = ()
-    rules: Rules = Rules(verdicts=False)
+    rules: Rules = field(default_factory=lambda: Rules(verdicts=False))
     predicates: tuple[str, ...] = ()
     title: str = ""
     experiment: str = ""

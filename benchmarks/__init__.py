@@ -1,0 +1,1 @@
+"""Measurements of the program itself; each prints absolute figures beside its ratios."""
