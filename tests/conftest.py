@@ -4,5 +4,6 @@ pytest_plugins = [
     "tests.fixtures.tools",
     "tests.fixtures.adb",
     "tests.fixtures.phone",
+    "tests.fixtures.ssh",
     "tests.fixtures.engine",
 ]
