@@ -85,7 +85,8 @@ class _Reader:
             return None
         if shape.kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
-        if not isinstance(value, shape.kind) or (isinstance(value, bool) and shape.kind is not bool):
+        right = isinstance(value, shape.kind) and (shape.kind is bool or not isinstance(value, bool))
+        if not right:
             self.wrong(node, where, f"expected {shape.kind.__name__}, found {node.value!r}")
             return None
         if shape.choices and value not in shape.choices:
