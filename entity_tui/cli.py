@@ -19,6 +19,7 @@ INTERRUPTED = 130
 COMMANDS: dict[str, tuple[str, str]] = {
     # name: (module, one line of help). The help stands here so that --help imports nothing.
     "bench": ("bench", "Run the ablation (or a plan of your own) on the device."),
+    "chat": ("chat", "Talk to a model that runs on the device."),
     "clean": ("clean", "Remove what entity-tui left on a device."),
     "compare": ("compare", "Is B better than A? Two engines, models or flags."),
     "completion": ("completion", "Print the completion script for a shell."),
@@ -39,6 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "reanalyse": ("reanalyse", "Rebuild every table and verdict from the raw record."),
     "report": ("report", "One self-contained page about a run."),
     "run": ("run", "Attach to, stop or collect a run that is on the device."),
+    "serve": ("serve", "An OpenAI-compatible address for the device's model."),
     "sim": ("sim", "Start or steer a simulated phone."),
     "snapshot": ("snapshot", "Save everything the device says of itself to a file."),
     "topology": ("topology", "Cores, clusters, widths and masks."),
