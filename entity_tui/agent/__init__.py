@@ -5,11 +5,15 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-SCRIPTS = ("probe", "sampler", "runner")
+PARTS = {
+    "probe": ("common", "probe"),
+    "sampler": ("common", "sampler"),
+    "runner": ("common", "runner_plan", "runner_gate", "runner_launch", "runner"),
+}
 
 
 @cache
 def script(name: str) -> str:
     """The whole text of `probe`, `sampler` or `runner`, ready to run with any POSIX sh."""
     folder = files(__name__)
-    return folder.joinpath("common.sh").read_text("utf-8") + folder.joinpath(f"{name}.sh").read_text("utf-8")
+    return "".join(folder.joinpath(f"{part}.sh").read_text("utf-8") for part in PARTS[name])

@@ -112,7 +112,8 @@ wait_cs() {
 		S=$((_k / 1000)).${_m#1}
 	fi
 	if [ "$waiter" = read ]; then
-		IFS= read -r -t "$S" _x <&8
+		# mksh complains when a child ends meanwhile; that the wait is shorter then is welcome
+		{ IFS= read -r -t "$S" _x <&8; } 2>/dev/null
 	else
 		sleep "$S" 2>/dev/null || sleep 1
 		waits_forked=$((waits_forked + 1))
@@ -120,11 +121,11 @@ wait_cs() {
 	return 0
 }
 
-# CPU ticks this shell has used (its own and those of children it has waited for) in TICKS; -1 when unknown.
+# CPU ticks this shell has used into TICKS, those of the children it has waited for into CHILD_TICKS; 0 when unknown.
 own_ticks() {
-	TICKS=-1
+	TICKS=0 CHILD_TICKS=0
 	first_line "/proc/$$/stat" || return 0
-	set -- ${V##*) }
-	[ $# -ge 15 ] && TICKS=$((${12} + ${13} + ${14} + ${15}))
-	return 0
+	set -- ${V##*") "}
+	[ $# -ge 15 ] || return 0
+	TICKS=$((${12} + ${13})) CHILD_TICKS=$((${14} + ${15}))
 }

@@ -130,7 +130,7 @@ ask() { # $1 id, rest: the command
 running() { # $1 pid of a background job; reaps it when it has ended
 	[ -n "$1" ] || return 1
 	if first_line "/proc/$1/stat"; then
-		case ${V##*) } in Z*) ;; *) return 0 ;; esac
+		case ${V##*") "} in Z*) ;; *) return 0 ;; esac
 	elif [ ! -e /proc/self/stat ] && kill -0 "$1" 2>/dev/null; then
 		return 0
 	fi
@@ -179,7 +179,7 @@ while :; do
 	if [ "$NOW" -ge "$due_slow" ]; then
 		due_slow=$((NOW + every_slow))
 		own_ticks
-		line="z $sequence $T $TICKS $waits_forked"
+		line="z $sequence $T $((TICKS + CHILD_TICKS)) $waits_forked"
 		for f in $slow; do
 			V=
 			{ IFS= read -r V <"$f"; } 2>/dev/null

@@ -111,7 +111,10 @@ class SampleParser:
         elif word == "node":
             self._node(rest)
         elif word in ("info", "entity-sampler", "start"):
-            self.header.update(part.split("=", 1) for part in rest.split() if "=" in part)
+            for part in rest.split():
+                key, equals, value = part.partition("=")
+                if equals:
+                    self.header[key] = value
             if word == "entity-sampler":
                 self.header["version"] = rest.strip()
         else:

@@ -164,6 +164,8 @@ class RunnerPlan:
     files: tuple[FileCheck, ...] = ()
     recorder_mask: str | None = None
     """Hex mask the runner puts itself on; launches without a mask then get the runner's original one."""
+    replace_states: tuple[str, ...] = ("gate_timeout", "core_offline")
+    """States that cost a block through no fault of an arm: each such block gets a reserve block, if one is left."""
     exit_states: Mapping[int, str] = field(default_factory=lambda: DEFAULT_EXIT_STATES)
     stderr_states: tuple[tuple[str, str], ...] = DEFAULT_STDERR_STATES
 
@@ -189,6 +191,7 @@ def render(plan: RunnerPlan) -> str:
     lines += [f"node {_word(node.name)} {_path(node.path)}" for node in plan.nodes]
     lines += [f"file {check.size_bytes} {check.sha256 or '-'} {_path(check.path)}" for check in plan.files]
     lines += [f"exit {code} {_word(state)}" for code, state in sorted(plan.exit_states.items())]
+    lines += [f"replace {_word(state)}" for state in plan.replace_states]
     lines += [f"stderr {_word(state)} {_text(words)}" for words, state in plan.stderr_states]
     lines += _gate_lines(plan.gate)
     numbers = [cell.number for cell in plan.cells]

@@ -7,131 +7,223 @@ that a dying runner or a full disk cut short, even when the next runner wrote on
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
 from types import MappingProxyType
+
+from entity_tui.errors import EntityError
+from entity_tui.records.journal_events import (
+    CellEvent,
+    Event,
+    EventKind,
+    GateEvent,
+    GateOutcome,
+    LaunchEnd,
+    ThreadReadback,
+    whole_number,
+)
+
+__all__ = [
+    "JOURNAL_VERSION",
+    "CellEvent",
+    "Event",
+    "EventKind",
+    "GateEvent",
+    "GateOutcome",
+    "JournalReader",
+    "JournalVersionError",
+    "LaunchEnd",
+    "ThreadReadback",
+    "parse_journal",
+    "parse_line",
+]
 
 JOURNAL_VERSION = 1
 """Protocol version, in the `run_start` line; a journal of another version is refused as a whole."""
 
-
-class GateOutcome(StrEnum):
-    """How the wait before a cell ended."""
-
-    PASSED = "passed"
-    TIMEOUT = "gate_timeout"
-    UNAVAILABLE = "gate_unavailable"
-    SKIPPED = "gate_skipped"
+_KINDS = {kind.value: kind for kind in EventKind}
+_OUTCOMES = {outcome.value: outcome for outcome in GateOutcome}
 
 
-class EventKind(StrEnum):
-    """What a journal line reports."""
-
-    RUN_START = "run_start"
-    REFUSED = "refused"
-    CELL_START = "cell_start"
-    GATE = "gate"
-    LAUNCH = "launch"
-    LAUNCH_END = "launch_end"
-    CELL = "cell"
-    BEAT = "beat"
-    RESERVE = "reserve"
-    STOP = "stop"
-    DONE = "done"
+class JournalVersionError(EntityError):
+    """The journal was written by a runner of another protocol version; nothing is taken from it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadReadback:
-    """One thread of the workload when it was last seen alive."""
+def parse_journal(data: bytes) -> tuple[Event, ...]:
+    """Every whole line of a journal, in order; CellEvents carry the gate and launches that belong to them.
 
-    tid: int
-    mask: str
-    """Hex, lower case, without commas or leading zeros."""
-    cpu_ticks: int
-    """utime + stime, in clock ticks, since the thread began."""
-    grew: bool
-    """Its CPU time grew while it was watched: it did work and counts in `threads_seen`."""
-    last_cpu: int | None = None
-    migrations: int | None = None
-    """From /proc/PID/task/TID/sched where the kernel has it."""
+    A line without its end mark (cut by a kill, a full disk, or still being written) is skipped: it never happened.
+    Raises JournalVersionError for a journal of another version.
+    """
+    return tuple(JournalReader().feed(data + b"\n"))
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Any journal line. `fields` holds every `key=value`; `cell`, `attempt` are None for lines about the run."""
+class JournalReader:
+    """Reads a journal piece by piece, as it is fetched by byte offset. Keeps an unfinished line for the next piece."""
 
-    sequence: int
-    t_boot_s: float
-    kind: EventKind
-    fields: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    detail: str = ""
+    def __init__(self) -> None:
+        self.cut_lines = 0
+        """Lines that ended without the end mark."""
+        self.offset = 0
+        """Bytes fed so far: where the next fetch begins."""
+        self._rest = b""
+        self._gates: dict[tuple[int | None, int | None], GateEvent] = {}
+        self._launches: dict[tuple[int | None, int | None], list[LaunchEnd]] = {}
 
-    @property
-    def cell(self) -> int | None:
-        """Number of the cell this line is about."""
-        return _whole(self.fields.get("n"))
+    def feed(self, data: bytes) -> list[Event]:
+        """The events of the lines that `data` completes."""
+        self.offset += len(data)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        events = []
+        for line in lines:
+            event = self._line(line.decode("utf-8", "replace").rstrip("\r"))
+            if event is not None:
+                events.append(event)
+        return events
 
-    @property
-    def attempt(self) -> int | None:
-        """Attempt of that cell."""
-        return _whole(self.fields.get("attempt"))
-
-
-@dataclass(frozen=True, slots=True)
-class GateEvent(Event):
-    """A gate that ended. `temp_c` is the reading that passed (or the last one); None when no sensor could be read."""
-
-    outcome: GateOutcome = GateOutcome.SKIPPED
-    wait_s: float = 0.0
-    temp_c: float | None = None
-    temp_source: str = ""
-    throttle_status: int | None = None
-    tainted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchEnd(Event):
-    """One launch that ended, with everything the kernel said about it."""
-
-    phase: str = ""
-    state: str = ""
-    exit_code: int | None = None
-    t_start_s: float = 0.0
-    t_end_s: float = 0.0
-    mask_requested: str = ""
-    mask_applied: str = ""
-    """Hex mask of all threads that worked; empty when they differ or nothing could be read."""
-    mask_ok: bool | None = None
-    threads_requested: int = 0
-    threads_seen: int | None = None
-    threads: tuple[ThreadReadback, ...] = ()
-    migrations: int | None = None
-    migrations_source: str = ""
-    """`sched` (kernel counter) or `sampled` (changes of the last CPU between readings)."""
-    cpu_ticks_by_cpu: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
-    temp_start_c: float | None = None
-    temp_max_c: float | None = None
-    recorder_ticks: int | None = None
-    """CPU ticks the runner itself used during the launch."""
+    def _line(self, line: str) -> Event | None:
+        if not line.strip():
+            return None
+        plain = parse_line(line)
+        if plain is None:
+            self.cut_lines += 1
+            return None
+        if plain.kind is EventKind.RUN_START and plain.fields.get("version") != str(JOURNAL_VERSION):
+            raise JournalVersionError(
+                "This run was recorded by another version of the runner.",
+                detail=f"version {plain.fields.get('version', 'missing')}; this program reads {JOURNAL_VERSION}",
+                fix="Read it with the version of entity-tui that started it.",
+            )
+        place = (plain.cell, plain.attempt)
+        if plain.kind is EventKind.GATE:
+            gate = _gate(plain)
+            self._gates[place] = gate
+            return gate
+        if plain.kind is EventKind.LAUNCH_END:
+            launch = _launch_end(plain)
+            self._launches.setdefault(place, []).append(launch)
+            return launch
+        if plain.kind is EventKind.CELL:
+            return _cell(plain, self._gates.pop(place, None), tuple(self._launches.pop(place, ())))
+        return plain
 
 
-@dataclass(frozen=True, slots=True)
-class CellEvent(Event):
-    """The one line that makes a cell finished. Its files lie in `directory` below the run directory."""
-
-    key: str = ""
-    arm: str = ""
-    block: int = 0
-    position: int = 0
-    role: str = "measure"
-    state: str = ""
-    directory: str = ""
-    tainted: bool = False
-    launches: tuple[LaunchEnd, ...] = ()
-    gate: GateEvent | None = None
-
-
-def _whole(text: str | None) -> int | None:
-    if text is None or not text.lstrip("-").isdigit():
+def parse_line(line: str) -> Event | None:
+    """One journal line as a plain event; None when it is cut, or is no journal line at all."""
+    if not line.endswith(" ;"):
         return None
-    return int(text)
+    parts = line[:-2].split(" ", 3)
+    if len(parts) < 3 or not parts[0].isdigit() or parts[2] not in _KINDS:
+        return None
+    t_boot_s = _number(parts[1])
+    if t_boot_s is None:
+        return None
+    body, _, detail = (" " + parts[3] if len(parts) > 3 else "").partition(" detail=")
+    fields: dict[str, str] = {}
+    for word in body.split():
+        key, equals, value = word.partition("=")
+        if equals:
+            fields[key] = value
+    return Event(int(parts[0]), t_boot_s, _KINDS[parts[2]], MappingProxyType(fields), detail.strip())
+
+
+def _gate(event: Event) -> GateEvent:
+    return GateEvent(
+        event.sequence,
+        event.t_boot_s,
+        event.kind,
+        event.fields,
+        event.detail,
+        outcome=_OUTCOMES.get(event.fields.get("outcome", "")),
+        ran=event.fields.get("run") == "1",
+        wait_s=_number(event.fields.get("wait")) or 0.0,
+        temp_c=_number(event.fields.get("temp")),
+        temp_source=event.detail,
+        throttle_status=whole_number(event.fields.get("status")),
+        tainted=event.fields.get("tainted") == "1",
+    )
+
+
+def _launch_end(event: Event) -> LaunchEnd:
+    fields = event.fields
+    ok = fields.get("mask_ok")
+    return LaunchEnd(
+        event.sequence,
+        event.t_boot_s,
+        event.kind,
+        fields,
+        event.detail,
+        phase=fields.get("phase", ""),
+        state=fields.get("state", ""),
+        exit_code=whole_number(fields.get("code")),
+        t_start_s=_number(fields.get("from")) or 0.0,
+        t_end_s=_number(fields.get("to")) or 0.0,
+        mask_requested=_word(fields.get("mask")),
+        mask_applied="" if fields.get("applied") == "mixed" else _word(fields.get("applied")),
+        mask_ok={"1": True, "0": False}.get(ok or ""),
+        threads_requested=whole_number(fields.get("threads")) or 0,
+        threads_seen=whole_number(fields.get("seen")),
+        threads=_threads(fields.get("readback", "")),
+        migrations=whole_number(fields.get("moves")),
+        migrations_source=_word(fields.get("moves_by")),
+        cpu_ticks_by_cpu=_ticks_by_cpu(fields.get("cpu", "")),
+        cpu_ticks=whole_number(fields.get("total")),
+        temp_start_c=_number(fields.get("temp_first")),
+        temp_max_c=_number(fields.get("temp_max")),
+        recorder_ticks=whole_number(fields.get("own")),
+    )
+
+
+def _cell(event: Event, gate: GateEvent | None, launches: tuple[LaunchEnd, ...]) -> CellEvent:
+    fields = event.fields
+    return CellEvent(
+        event.sequence,
+        event.t_boot_s,
+        event.kind,
+        fields,
+        event.detail,
+        key=fields.get("key", ""),
+        arm=fields.get("arm", ""),
+        block=whole_number(fields.get("block")) or 0,
+        position=whole_number(fields.get("pos")) or 0,
+        role=fields.get("role", "measure"),
+        state=fields.get("state", ""),
+        directory=fields.get("dir", ""),
+        tainted=fields.get("tainted") == "1",
+        foreign=tuple(word for word in _word(fields.get("foreign")).split(",") if word),
+        launches=launches,
+        gate=gate,
+    )
+
+
+def _threads(text: str) -> tuple[ThreadReadback, ...]:
+    found = []
+    for entry in _word(text).split(","):
+        parts = entry.split(":")
+        if len(parts) != 6 or not parts[0].isdigit() or not parts[2].isdigit():
+            continue
+        found.append(
+            ThreadReadback(
+                tid=int(parts[0]),
+                mask=parts[1],
+                cpu_ticks=int(parts[2]),
+                grew=parts[3] == "1",
+                last_cpu=whole_number(parts[4]),
+                migrations=whole_number(parts[5]),
+            )
+        )
+    return tuple(found)
+
+
+def _ticks_by_cpu(text: str) -> Mapping[int, int]:
+    pairs = (entry.split(":") for entry in _word(text).split(",") if entry.count(":") == 1)
+    return MappingProxyType({int(cpu): int(ticks) for cpu, ticks in pairs if cpu.isdigit() and ticks.isdigit()})
+
+
+def _word(text: str | None) -> str:
+    return "" if text is None or text == "-" else text
+
+
+def _number(text: str | None) -> float | None:
+    if text is None:
+        return None
+    digits = text.removeprefix("-").replace(".", "", 1)
+    return float(text) if digits.isascii() and digits.isdigit() else None

@@ -1,0 +1,349 @@
+# The runner, part 3: one start of the workload - is the mask possible, run it, watch its threads, name how it ended.
+
+# CPU list "0-3,6" as " 0 1 2 3 6 " in LIST.
+expand() {
+	LIST=' '
+	IFS=,
+	set -- $1
+	IFS=$default_ifs
+	for _part; do
+		_a=${_part%-*}
+		_b=${_part#*-}
+		case $_a$_b in '' | *[!0-9]*) continue ;; esac
+		while [ "$_a" -le "$_b" ]; do
+			LIST="$LIST$_a "
+			_a=$((_a + 1))
+		done
+	done
+}
+# Kernel mask text "00000000,000000f0" as "f0" in M.
+tidy_mask() {
+	IFS=,
+	set -- $1
+	IFS=$default_ifs
+	M=
+	for _part; do M=$M$_part; done
+	while :; do case $M in 0?*) M=${M#0} ;; *) break ;; esac done
+}
+# Value of a "Key:<tab>value" line of the status file $1 into V.
+status_value() { # $1 file, $2 key
+	V=
+	{
+		while read -r _k V _rest; do
+			[ "$_k" != "$2:" ] || return 0
+		done <"$1"
+	} 2>/dev/null
+	V=
+	return 1
+}
+if [ "$shell" = mksh ]; then
+	status_value() {
+		{ V=$(<"$1"); } 2>/dev/null
+		case $V in *"$2:"*) ;; *) V= && return 1 ;; esac
+		V=${V#*"$2:"?}
+		V=${V%%"$nl"*}
+	}
+fi
+
+# Refuses what cannot be measured: sets state when the mask of launch $1 cannot hold its threads.
+mask_possible() {
+	eval "_mask=\$mask_$1 _cpus=\$cpus_$1 _threads=\$threads_$1"
+	state=ok detail=
+	[ -n "$_mask" ] || return 0
+	set -- $_cpus
+	if [ "$_threads" -gt $# ]; then
+		state=threads_exceed_mask detail="$_threads threads on $# CPUs (mask $_mask)"
+		return 1
+	fi
+	have taskset || {
+		state=skipped_incapable detail="no taskset on this device"
+		return 1
+	}
+	first_line "$P/sys/devices/system/cpu/online" && [ -n "$V" ] && {
+		expand "$V"
+		for _cpu; do
+			case $LIST in *" $_cpu "*) ;; *)
+				state=core_offline detail="CPU $_cpu of mask $_mask is offline; online: $V"
+				return 1
+				;;
+			esac
+		done
+	}
+	[ -n "$allowed" ] && {
+		expand "$allowed"
+		for _cpu; do
+			case $LIST in *" $_cpu "*) ;; *)
+				state=cpuset_denied detail="CPU $_cpu of mask $_mask is not allowed; allowed: $allowed"
+				return 1
+				;;
+			esac
+		done
+	}
+	return 0
+}
+
+# Starts launch $1 as $pid with its output in $cell_dir.
+start_workload() {
+	eval "_argc=\$argc_$1 _envc=\$envc_$1 _mask=\$mask_$1 _dir=\$dir_$1"
+	[ -n "$_mask" ] || [ -z "$recorder_mask" ] || _mask=$first_mask
+	set -- "$1"
+	_i=1
+	_words=
+	while [ "$_i" -le "$_argc" ]; do
+		_words="$_words \"\$arg_$1_$_i\""
+		_i=$((_i + 1))
+	done
+	(
+		_i=1
+		while [ "$_i" -le "$_envc" ]; do
+			eval "export \"\$env_$1_$_i=\$val_$1_$_i\""
+			_i=$((_i + 1))
+		done
+		GGML_NO_BACKTRACE=1
+		export GGML_NO_BACKTRACE
+		cd "$_dir" || exit 126
+		eval "set -- $_words"
+		[ -z "$_mask" ] || set -- taskset "$_mask" "$@"
+		[ -z "$use_setsid" ] || set -- setsid "$@"
+		exec 3<&- 8<&-
+		exec "$@"
+	) >"$cell_dir/$phase.out" 2>"$cell_dir/$phase.err" </dev/null &
+	pid=$!
+	first_line "/proc/$pid/stat" || V=
+	set -- ${V##*") "}
+	pid_start=${20:-0}
+	say "$boot_id $pid $pid_start" >"$lock/workload"
+}
+end_workload() { # TERM, and KILL for what is still there two seconds later
+	_n=0
+	while workload_lives; do
+		if [ "$_n" -eq 0 ]; then kill_workload TERM; fi
+		if [ "$_n" -ge 20 ]; then kill_workload KILL; fi
+		[ "$_n" -lt 60 ] || break
+		_n=$((_n + 1))
+		sleep 0.1 2>/dev/null || sleep 1
+	done
+}
+kill_workload() {
+	if [ -n "$use_setsid" ] && kill "-$1" "-$pid" 2>/dev/null; then return; fi
+	kill "-$1" "$pid" 2>/dev/null
+}
+workload_lives() {
+	first_line "/proc/$pid/stat" || return 1
+	case ${V##*") "} in Z*) return 1 ;; esac
+}
+
+# One look at every thread of the workload: masks, CPU time, last CPU. Sets `seen` to what must stay the same for the
+# readback to be called stable, and `workers` to how many threads there are.
+readback() {
+	seen=
+	workers=0
+	_tree=$pid
+	if first_line "/proc/$pid/task/$pid/children"; then _tree="$pid $V"; fi
+	for _p in $_tree; do
+		for _t in "/proc/$_p/task"/[0-9]*; do
+			first_line "$_t/stat" || continue
+			_comm=${V#*"("}
+			_comm=${_comm%")"*}
+			# before its exec the child still is this shell, or the tool that pins it
+			case $_comm in taskset | setsid | "$own_comm") [ "$NOW" -gt "$settled" ] || continue ;; esac
+			_tid=${_t##*/}
+			set -- ${V##*") "}
+			[ $# -ge 37 ] || continue
+			_ticks=$((${12} + ${13}))
+			_cpu=${37}
+			status_value "$_t/status" Cpus_allowed || continue
+			tidy_mask "$V"
+			workers=$((workers + 1))
+			seen="$seen $_tid:$M"
+			eval "_old=\${t1_$_tid-} _was=\${c_$_tid-}"
+			if [ -z "$_old" ]; then
+				tids="$tids $_tid"
+				eval "t0_$_tid=$_ticks h_$_tid=0 n_$_tid=0"
+				_old=0
+			fi
+			[ -z "$_was" ] || [ "$_was" = "$_cpu" ] || eval "h_$_tid=\$((h_$_tid + 1))"
+			eval "t1_$_tid=$_ticks c_$_tid=$_cpu m_$_tid=$M n_$_tid=\$((n_$_tid + 1))"
+			if [ "$_ticks" -gt "$_old" ]; then
+				eval "by_$_cpu=\$((\${by_$_cpu:-0} + _ticks - _old))"
+				case " $used_cpus " in *" $_cpu "*) ;; *) used_cpus="$used_cpus $_cpu" ;; esac
+			fi
+			migrations_of "$_t/sched" && eval "s_$_tid=\$V"
+		done
+	done
+}
+migrations_of() {
+	V=
+	{
+		while read -r _k _colon V _rest; do
+			case $_k in *nr_migrations) return 0 ;; esac
+		done <"$1"
+	} 2>/dev/null
+	return 1
+}
+
+# A line of the cell's own samples: clock and the plan's nodes.
+sample() {
+	_line="p $T"
+	for _f in $node_paths; do
+		V=
+		{ IFS= read -r V <"$_f"; } 2>/dev/null
+		_line="$_line|$V"
+	done
+	say "$_line"
+}
+
+# Runs launch $1 of the cell to its end. Sets state, detail and adds a launch_end line to the journal.
+run_launch() {
+	eval "phase=\$phase_$1 want_threads=\$threads_$1 want_mask=\$mask_$1 wall=\$wall_$1"
+	tids= used_cpus= stable=no last_seen= temp_first= temp_max= asked_at=0 ended_by=
+	exec 4>>"$cell_dir/$phase.samples"
+	say "entity-samples 1 nodes$node_names" >&4
+	own_ticks
+	ticks_before=$TICKS child_before=$CHILD_TICKS
+	now
+	sample >&4
+	began=$NOW began_at=$T settled=$((NOW + 100))
+	start_workload "$1"
+	event launch "n=$number attempt=$attempt phase=$phase pid=$pid start=$pid_start mask=${want_mask:--} threads=$want_threads"
+	watch_workload "$1"
+	[ -z "$ended_by" ] || end_workload
+	wait "$pid" 2>/dev/null
+	code=$?
+	now
+	ended_at=$T
+	sample >&4
+	exec 4>&-
+	rm -f "$lock/workload"
+	name_end
+	report_launch
+}
+
+# The tick loop beside the workload: samples, readback, limits.
+watch_workload() {
+	_due=$NOW
+	_look=$NOW
+	while workload_lives; do
+		now
+		sample >&4
+		if [ "$stable" = no ] || [ "$NOW" -ge "$_look" ]; then
+			_look=$((NOW + 50))
+			readback
+			if [ -n "$seen" ] && [ "$seen" = "$last_seen" ]; then
+				if [ "$workers" -ge "$want_threads" ] || [ "$NOW" -gt $((began + 200)) ]; then stable=yes; fi
+			else
+				stable=no
+			fi
+			last_seen=$seen
+			watch_heat
+		fi
+		[ $((NOW - began)) -lt "$wall" ] || ended_by=timeout
+		if stop_asked && [ "$stop" = now ]; then ended_by=cancelled; fi
+		[ -z "$ended_by" ] || return
+		degrees "$temp_max"
+		beat "phase=$phase elapsed=$((NOW - began)) temp=$S"
+		_due=$((_due + period))
+		if [ "$stable" = no ] && [ "$_due" -gt $((NOW + 5)) ]; then _due=$((NOW + 5)); fi
+		now
+		[ "$_due" -ge "$NOW" ] || _due=$NOW
+		wait_cs $((_due - NOW))
+	done
+}
+# Only a sensor that is a file is looked at inside a cell; dumpsys every 10 s, and only after the first minute.
+watch_heat() {
+	case $gate_sensor in
+	/*) if read_temperature; then
+		[ -n "$temp_first" ] || temp_first=$MC
+		if [ -z "$temp_max" ] || [ "$MC" -gt "$temp_max" ]; then temp_max=$MC; fi
+		too_hot "$MC" "" && ended_by=safety_stop
+	fi ;;
+	esac
+	if [ -n "$safety_status" ] && [ $((NOW - began)) -gt 6000 ] && [ $((NOW - asked_at)) -gt 1000 ] && have dumpsys; then
+		asked_at=$NOW
+		thermal_service
+		too_hot "" "$STATUS" && ended_by=safety_stop
+	fi
+}
+
+# The state of a launch from who ended it, its exit code, its last words and its masks.
+name_end() {
+	state=ok detail=
+	if [ -n "$ended_by" ]; then
+		state=$ended_by
+		return
+	fi
+	if [ "$code" -ne 0 ]; then
+		state=workload_error
+		case $exit_list in *" $code="*)
+			state=${exit_list#*" $code="}
+			state=${state%% *}
+			;;
+		esac
+		last_words
+		_i=1
+		while [ "$_i" -le "$stderr_count" ]; do
+			eval "_words=\$stderr_words_$_i _name=\$stderr_state_$_i"
+			case $words in *"$_words"*)
+				state=$_name
+				break
+				;;
+			esac
+			_i=$((_i + 1))
+		done
+		detail="exit $code${detail:+: }$detail"
+	fi
+}
+# All of a short stderr into words, and its last line with something on it into detail.
+last_words() {
+	words= detail=
+	{
+		while IFS= read -r _line || [ -n "$_line" ]; do
+			[ ${#words} -gt 8000 ] || words=$words$_line$nl
+			case $_line in *[!\ ]*) detail=$_line ;; esac
+		done <"$cell_dir/$phase.err"
+	} 2>/dev/null
+}
+
+# Masks of the threads that worked, migrations, CPU time by CPU: everything the readback found, as one journal line.
+report_launch() {
+	_threads= _worked= _every= _grew=0 _moves=0 _source=sampled
+	for _tid in $tids; do
+		eval "_a=\$t0_$_tid _b=\$t1_$_tid _m=\$m_$_tid _c=\$c_$_tid _h=\$h_$_tid _s=\${s_$_tid:-} _n=\$n_$_tid"
+		eval "unset t0_$_tid t1_$_tid m_$_tid c_$_tid h_$_tid s_$_tid n_$_tid"
+		_g=0
+		if [ "$_b" -gt "$_a" ] || { [ "$_n" -eq 1 ] && [ "$_b" -gt 0 ]; }; then
+			_g=1
+			_grew=$((_grew + 1))
+			case $_worked in '' | "$_m") _worked=$_m ;; *) _worked=mixed ;; esac
+		fi
+		case $_every in '' | "$_m") _every=$_m ;; *) _every=mixed ;; esac
+		_threads="$_threads${_threads:+,}$_tid:$_m:$_b:$_g:$_c:${_s:--}"
+		if [ -n "$_s" ]; then _moves=$((_moves + _s)) _source=sched; else _moves=$((_moves + _h)); fi
+	done
+	applied=${_worked:-$_every}
+	mask_ok=-
+	if [ -n "$want_mask" ] && [ -n "$applied" ]; then
+		mask_ok=1
+		if [ "$applied" != "$want_mask" ]; then
+			mask_ok=0
+			if [ "$state" = ok ]; then
+				state=affinity_mismatch detail="asked for mask $want_mask, the kernel says $applied"
+			fi
+		fi
+	fi
+	_by=
+	for _cpu in $used_cpus; do
+		eval "_by=\$_by\${_by:+,}$_cpu:\$by_$_cpu"
+		eval "unset by_$_cpu"
+	done
+	own_ticks
+	[ -n "$_threads" ] || _grew=- _moves=-
+	degrees "$temp_first"
+	_first=$S
+	degrees "$temp_max"
+	event launch_end "n=$number attempt=$attempt phase=$phase state=$state code=$code from=$began_at to=$ended_at" \
+		"mask=${want_mask:--} applied=${applied:--} mask_ok=$mask_ok threads=$want_threads seen=$_grew moves=$_moves" \
+		"moves_by=$_source cpu=${_by:--} temp_first=${_first:--} temp_max=${S:--} own=$((TICKS - ticks_before))" \
+		"total=$((CHILD_TICKS - child_before))" \
+		"readback=${_threads:--} stable=$stable detail=$detail"
+}
