@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from entity_tui.analysis.energy import CLAIM_SECONDS, Energy, GaugeFlag, measure, trace
@@ -13,10 +13,12 @@ from entity_tui.device.facts import Facts
 from entity_tui.device.power_units import assume_unit, voltage_mv, watts
 from entity_tui.device.snapshot import Snapshot
 from entity_tui.experiments.flatplan import SampleNode
+from entity_tui.experiments.holes import longest_hole
 from entity_tui.experiments.render import BATTERY, sample_nodes
 from entity_tui.records.schema import Metric, Phase, Row, metric_row
 
 CLOCK_PREFIX = "clock_"
+HEADER = "entity-samples 1 nodes"
 FALLEN = 0.90
 """A cluster below this share of its own cap is not running freely."""
 FALLEN_SHARE_PCT = 15.0
@@ -63,23 +65,34 @@ class CellSamples:
     values: Mapping[str, tuple[str, ...]]
 
 
-def parse_samples(data: bytes, nodes: Sequence[str]) -> CellSamples:
-    """Read `p T|value|value…` lines; lines of another shape, such as one that was cut, are left out. Never raises."""
+def parse_samples(data: bytes, nodes: Sequence[str] = ()) -> CellSamples:
+    """Read the recorder's `p T|value|value…` lines, several launches one after the other.
+
+    A header `entity-samples 1 nodes NAME…` names the values of the lines behind it, `nodes` those before any. Lines of
+    another shape, such as one that was cut, are left out. Never raises.
+    """
+    names = list(nodes)
     times: list[float] = []
-    columns: list[list[str]] = [[] for _ in nodes]
+    columns: dict[str, list[str]] = {name: [] for name in names}
     for line in data.decode("utf-8", "replace").splitlines():
+        if line.startswith(HEADER):
+            names = line.removeprefix(HEADER).split()
+            for name in names:
+                columns.setdefault(name, [""] * len(times))
+            continue
         head, *cells = line.split("|")
         words = head.split()
-        if len(words) != 2 or words[0] != "p" or len(cells) != len(nodes):
+        if len(words) != 2 or words[0] != "p" or len(cells) != len(names):
             continue
         try:
             at = float(words[1])
         except ValueError:
             continue
         times.append(at)
-        for column, cell in zip(columns, cells, strict=True):
-            column.append(cell.strip())
-    return CellSamples(tuple(times), {name: tuple(column) for name, column in zip(nodes, columns, strict=True)})
+        given = dict(zip(names, cells, strict=True))
+        for name, column in columns.items():
+            column.append(given.get(name, "").strip())
+    return CellSamples(tuple(times), MappingProxyType({name: tuple(column) for name, column in columns.items()}))
 
 
 def _number(text: str) -> int | None:
@@ -101,6 +114,8 @@ class CellPower:
     clocks: str = ""
     below_cap_pct: float | None = None
     throttled: str = ""
+    longest_hole_s: float | None = None
+    """The longest time without a reading inside a launch; None without readings."""
 
     @property
     def flag(self) -> str:
@@ -136,8 +151,6 @@ class CellPower:
 
 
 def _with_phase(base: Row, phase: str) -> Row:
-    from dataclasses import replace
-
     return replace(base, phase=phase)
 
 
@@ -148,6 +161,8 @@ class Window:
     start_s: float
     end_s: float
     clocks: tuple[str, ...] = ()
+    spans: tuple[tuple[float, float], ...] = ()
+    """The launches inside it, each with its start and end."""
 
 
 def read_power(gauge: GaugeReading | None, data: bytes, whole: Window | None, decode: Window | None) -> CellPower:
@@ -160,23 +175,32 @@ def read_power(gauge: GaugeReading | None, data: bytes, whole: Window | None, de
     throttled = ""
     if below is not None and below > FALLEN_SHARE_PCT:
         throttled = f"clocks were below 90 % of their cap in {below:.0f} % of the measured window"
+    holes = [longest_hole(samples.t_s, *span) for span in whole.spans] if samples.t_s else []
+    found = CellPower(
+        charging=word,
+        charging_changed=changed,
+        clocks=clocks,
+        below_cap_pct=below,
+        throttled=throttled,
+        longest_hole_s=max((hole for hole in holes if hole is not None), default=None),
+    )
     current, volts = samples.values.get("current_now", ()), samples.values.get("voltage_now", ())
-    if not current or not volts or decode is None:
-        reason = "" if decode is None else "no battery readings inside the cell"
-        return CellPower("", word, changed, None, None, reason, clocks, below, throttled)
+    if decode is None:
+        return found
+    if not current or not volts:
+        return replace(found, reason="no battery readings inside the cell")
     unit = _unit(current, volts, gauge.unit)
     power = [_watts(one, two, unit) for one, two in zip(current, volts, strict=True)]
     if all(value is None for value in power):
-        reason = "unit unknown" if unit is CurrentUnit.UNKNOWN else "no battery readings inside the cell"
-        return CellPower(f"{BATTERY}/current_now", word, changed, None, None, reason, clocks, below, throttled)
+        why = "unit unknown" if unit is CurrentUnit.UNKNOWN else "no battery readings inside the cell"
+        return replace(found, source=f"{BATTERY}/current_now", reason=why)
     readings = trace(list(samples.t_s), power)
     on_charge = changed or (word.lower() not in UNPLUGGED if word else bool(gauge.charging))
     measured = [
         measure(readings, window.start_s, window.end_s, charging=on_charge, period_s=gauge.period_s)
         for window in (decode, whole)
     ]
-    source = f"{BATTERY}/current_now × voltage_now"
-    return CellPower(source, word, changed, measured[0], measured[1], "", clocks, below, throttled)
+    return replace(found, source=f"{BATTERY}/current_now × voltage_now", decode=measured[0], whole=measured[1])
 
 
 def _charging(samples: CellSamples, gauge: GaugeReading) -> tuple[str, bool]:
@@ -206,10 +230,10 @@ def _clocks(samples: CellSamples, gauge: GaugeReading, window: Window) -> tuple[
     inside = [index for index, at in enumerate(samples.t_s) if window.start_s <= at <= window.end_s]
     means: list[str] = []
     below: float | None = None
-    for name in gauge.nodes:
+    for name, column in samples.values.items():
         if not name.startswith(CLOCK_PREFIX):
             continue
-        found = [value for index in inside if (value := _number(samples.values[name][index])) is not None]
+        found = [value for index in inside if (value := _number(column[index])) is not None]
         if not found:
             continue
         label = name.removeprefix(CLOCK_PREFIX).rpartition("_")[0]

@@ -9,12 +9,14 @@ from types import MappingProxyType
 from entity_tui.analysis.summary import ttft_derived_ms
 from entity_tui.engine.bench_output import OK, BenchResult
 from entity_tui.experiments.arms import Arm
+from entity_tui.experiments.beside import outcome_beside, with_surroundings
 from entity_tui.experiments.cell_power import CellPower, GaugeReading, Window, clock_nodes, read_power
 from entity_tui.experiments.judge import PhaseResult, judge_launch, setting_of
 from entity_tui.experiments.launches import mask_text
 from entity_tui.experiments.plan import Plan, cell_key
 from entity_tui.experiments.states import state
-from entity_tui.records.journal import CellEvent, LaunchEnd
+from entity_tui.experiments.surroundings import surroundings
+from entity_tui.records.journal import CellEvent, GateOutcome, LaunchEnd
 from entity_tui.records.schema import Metric, Phase, Role, Row, Usability, metric_row
 
 
@@ -54,7 +56,7 @@ def taints(context: RunContext, event: CellEvent) -> tuple[str, ...]:
     plan = context.plan
     found: list[str] = []
     gate = event.gate
-    if event.tainted and gate is not None and gate.outcome.value in ("gate_timeout", "gate_unavailable"):
+    if event.tainted and gate is not None and gate.outcome in (GateOutcome.TIMEOUT, GateOutcome.UNAVAILABLE):
         found.append(f"{gate.outcome.value}: it ran all the same, as the plan says")
     elif event.tainted:
         found.append("the runner marked it")
@@ -79,15 +81,19 @@ def cell_rows(context: RunContext, event: CellEvent, files: Mapping[str, bytes])
     found, detail = _cell_state(event, [result for _, result in phases])
     reasons = taints(context, event)
     whole, decode = _windows(context, arm, phases)
-    power = read_power(context.gauge, files.get("samples", b""), whole, decode)
-    if found == OK and power.charging_changed:
-        found, detail = "charging_changed", power.charging
-    if found == OK and power.throttled:
-        found, detail = "throttled", power.throttled
+    power = read_power(context.gauge, _samples(files, event), whole, decode)
+    around = surroundings(files.get("before.txt", b""), files.get("after.txt", b""), event)
+    if found == OK:
+        found, detail = outcome_beside(plan, event, [result for _, result in phases], power, around)
     usability = _usability(found, event, bool(reasons))
     if usability is Usability.TAINTED and not detail:
         detail = "; ".join(reasons)
-    base = replace(base_row(context, event, arm, power), state=found, state_detail=detail or None, usability=usability)
+    base = replace(
+        with_surroundings(base_row(context, event, arm, power), around),
+        state=found,
+        state_detail=detail or None,
+        usability=usability,
+    )
     rows: list[Row] = []
     values: dict[str, float] = {}
     for launch, result in phases:
@@ -105,6 +111,11 @@ def cell_rows(context: RunContext, event: CellEvent, files: Mapping[str, bytes])
     return tuple(rows)
 
 
+def _samples(files: Mapping[str, bytes], event: CellEvent) -> bytes:
+    """The recorder's lines of every launch of the cell, in their order."""
+    return b"".join(files.get(f"{launch.phase}.samples", b"") for launch in event.launches)
+
+
 def _windows(
     context: RunContext, arm: Arm, phases: list[tuple[LaunchEnd, PhaseResult]]
 ) -> tuple[Window | None, Window | None]:
@@ -114,7 +125,8 @@ def _windows(
     mask = arm.decode.mask if arm.decode.mask is not None else frozenset(context.plan.online)
     labels = list(dict.fromkeys(context.cpu_class[cpu] for cpu in sorted(mask) if cpu in context.cpu_class))
     clocks = clock_nodes(context.gauge.nodes, labels)
-    whole = Window(min(item.t_start_s for item, _ in phases), max(item.t_end_s for item, _ in phases), clocks)
+    spans = tuple((item.t_start_s, item.t_end_s) for item, _ in phases)
+    whole = Window(min(start for start, _ in spans), max(end for _, end in spans), clocks, spans)
     for launch, result in phases:
         if launch.phase == Phase.DECODE and result.result is not None:
             seconds = result.result.seconds or 0.0
@@ -180,7 +192,7 @@ def base_row(context: RunContext, event: CellEvent, arm: Arm, power: CellPower) 
         launch_context=context.launch_context or None,
         cpuset_allowed=context.cpuset or None,
         online_mask=context.online_mask or None,
-        gate_state=gate.outcome.value if gate else None,
+        gate_state=gate.outcome.value if gate is not None and gate.outcome is not None else None,
         gate_wait_s=gate.wait_s if gate else None,
         temp_source=(gate.temp_source or None) if gate else None,
         temp_start_c=gate.temp_c if gate else None,

@@ -119,7 +119,7 @@ class RunProgress:
         fields = event.fields
         arm = fields.get("arm") or (planned.arm if planned else "")
         block = int(fields.get("block") or (planned.block if planned else 0))
-        position = int(fields.get("position") or (planned.position if planned else 0))
+        position = int(fields.get("pos") or (planned.position if planned else 0))
         self._cell_began_s = event.t_boot_s
         current = CurrentCell(
             arm=arm,
@@ -155,9 +155,10 @@ class RunProgress:
 
     def _gate_ended(self, event: GateEvent) -> None:
         self.change(gates=self._gates(event.temp_c, "", event.throttle_status))
-        if event.outcome.value not in ("passed", "gate_skipped"):
-            found = states().get(event.outcome.value)
-            self.log(f"{self._where(event)}: {found.sentence if found else event.outcome.value}", "warning")
+        word = gate_word(event)
+        if word not in ("passed", "gate_skipped"):
+            found = states().get(word)
+            self.log(f"{self._where(event)}: {found.sentence if found else word}", "warning")
 
     def _launched(self, event: Event) -> None:
         current = self.view.current
@@ -258,6 +259,11 @@ class RunProgress:
         return self.change(
             finished=True, outcome=outcome, current=None, eta_s=0.0 if outcome == "done" else None, csv_path=csv_path
         )
+
+
+def gate_word(event: GateEvent) -> str:
+    """How a gate ended, in the word of the journal; an unknown one as it stands there."""
+    return event.outcome.value if event.outcome is not None else event.fields.get("outcome", "")
 
 
 def _float(text: str | None) -> float | None:

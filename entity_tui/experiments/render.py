@@ -21,7 +21,7 @@ from entity_tui.experiments.flatplan import (
 from entity_tui.experiments.launches import cell_launches
 from entity_tui.experiments.order import appended_block
 from entity_tui.experiments.plan import Gate, Plan, PlannedCell, cell_key
-from entity_tui.experiments.states import exit_states
+from entity_tui.experiments.states import exit_states, states
 from entity_tui.silicon.masks import format_mask
 
 BATTERY = "/sys/class/power_supply/battery"
@@ -155,4 +155,5 @@ def runner_plan(
         recorder_mask=None if recorder_cpu is None else format_mask({recorder_cpu}),
         exit_states=exit_states(),
         stderr_states=stderr_states(),
+        replace_states=tuple(name for name, found in states().items() if found.replace),
     )
