@@ -60,9 +60,7 @@ def order_groups(
     """Groups fastest first with the key they were ordered by (None: nothing says how fast they are)."""
     rows = [(members, _cluster_of(members), _tier(members)) for members in groups]
     by_capacity = bool(rows) and all(draft.core.capacity is not None for members, _, _ in rows for draft in members)
-    any_freq = any(cluster.max_freq_khz is not None for _, cluster, _ in rows)
-    any_tier = any(tier is not None for _, _, tier in rows)
-    signal = "capacity" if by_capacity else "frequency" if any_freq else "core id" if any_tier else "none"
+    signal = "capacity" if by_capacity else _second_signal([(cluster, tier) for _, cluster, tier in rows])
 
     def key(cluster: Cluster, tier: int | None) -> tuple[int, ...] | None:
         if signal == "capacity":
@@ -79,6 +77,17 @@ def order_groups(
     for faster, slower in pairwise(known):
         _speed_conflicts(faster[1], slower[1], (tiers[id(faster[0])], tiers[id(slower[0])]), signal, conflicts)
     return [*known, *unknown], signal
+
+
+def _second_signal(rows: Sequence[tuple[Cluster, int | None]]) -> str:
+    """Frequency, unless some cluster lacks one and the designs alone settle the order."""
+    clocks = [cluster.max_freq_khz for cluster, _ in rows]
+    tiers = [tier for _, tier in rows]
+    if rows and None in clocks and None not in tiers and len(set(tiers)) == len(rows):
+        return "core id"
+    if any(clock is not None for clock in clocks):
+        return "frequency"
+    return "core id" if any(tier is not None for tier in tiers) else "none"
 
 
 def _speed_conflicts(

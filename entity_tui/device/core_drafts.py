@@ -119,17 +119,31 @@ def draft_core(cpu: int, tree: CpuTree) -> Draft:
 
 
 def physical_clusters(tree: CpuTree, cpus: Sequence[int]) -> dict[int, tuple[int, ...]]:
-    """Physical clusters, believed only where every member names the same set and more than one set exists."""
-    named: dict[int, tuple[int, ...]] = {}
+    """The physical cluster of each CPU, where the kernel or the vendor's own topology file names one.
+
+    A list names its members whether they are on or off, so one readable list settles all of them. A CPU that two
+    lists claim keeps its own; claimed twice by others it has none. Lists of one CPU each say nothing and are dropped.
+    """
+    own: dict[int, tuple[int, ...]] = {}
     for cpu in cpus:
         found = siblings_of(tree.cpus.get(cpu, RawCpu(cpu)))
         if found is not None:
-            named[cpu] = found[0]
-    agreed = {cpu: group for cpu, group in named.items() if all(named.get(other, group) == group for other in group)}
-    groups = set(agreed.values())
-    if len(groups) < 2 or all(len(group) == 1 for group in groups):
+            own[cpu] = found[0]
+    groups = set(own.values())
+    if not groups or all(len(group) == 1 for group in groups) or any(set(cpus) <= set(group) for group in groups):
+        # Nothing told, or one list for everything: the vendor's file may still know more.
+        groups |= set(tree.vendor_clusters)
+    claims: dict[int, set[tuple[int, ...]]] = {}
+    for group in groups:
+        for cpu in group:
+            claims.setdefault(cpu, set()).add(group)
+    for group in tree.vendor_clusters:
+        for cpu in group:
+            claims.setdefault(cpu, {group})
+    settled = {cpu: own.get(cpu) or next(iter(found)) for cpu, found in claims.items() if cpu in own or len(found) == 1}
+    if all(len(group) == 1 for group in settled.values()):
         return {}
-    return agreed
+    return settled
 
 
 def kind_of(core: Core) -> tuple[int, int] | None:

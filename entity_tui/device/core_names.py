@@ -105,21 +105,44 @@ def _from_chip(
     source = f"chip table ({chip.key})"
     if sum(count for count, _ in chip.clusters) != len(cores):
         return {}
-    names = {name for _, name in chip.clusters}
-    if len(names) == 1:
-        slots = [(cores, name) for name in names]
-    else:
+    slots = _slots_by_size(chip, cores, physical)
+    if not slots:
         classes = _speed_classes(cores, physical)
         if [len(members) for members in classes] != [count for count, _ in chip.clusters]:
             return _by_elimination(chip, cores, known, source)
         slots = [(members, name) for members, (_, name) in zip(classes, chip.clusters, strict=True)]
     found: dict[int, Named] = {}
     for members, name in slots:
-        kind = core_by_name(name)
         for core in members:
-            if core.cpu not in known and kind is not None:
-                found[core.cpu] = _named(kind[0], kind[1], None, None, source)
+            if core.cpu not in known and (named := _by_name(name, known, source)) is not None:
+                found[core.cpu] = named
     return found if _agrees(chip, slots, known) else {}
+
+
+def _slots_by_size(
+    chip: Chip, cores: Sequence[Core], physical: Mapping[int, tuple[int, ...]]
+) -> list[tuple[list[Core], str]]:
+    """Cores with their design where sizes alone decide: one design in all, or physical clusters of telling sizes."""
+    names = {name for _, name in chip.clusters}
+    if len(names) == 1:
+        return [(list(cores), name) for name in names]
+    by_size: dict[int, set[str]] = {}
+    for count, name in chip.clusters:
+        by_size.setdefault(count, set()).add(name)
+    groups = {group for core in cores if (group := physical.get(core.cpu)) is not None}
+    sizes = sorted(len(group) for group in groups)
+    if sizes != sorted(count for count, _ in chip.clusters) or any(len(found) > 1 for found in by_size.values()):
+        return []
+    return [([core for core in cores if core.cpu in group], next(iter(by_size[len(group)]))) for group in groups]
+
+
+def _by_name(name: str, known: Mapping[int, Named], source: str) -> Named | None:
+    """A core of that design, with the id a listed core of the same design carries if there is one."""
+    twin = next((named for named in known.values() if named.name == name and named.part is not None), None)
+    kind = core_by_name(name) if twin is None else (twin.implementer, twin.part)
+    if kind is None or kind[0] is None or kind[1] is None:
+        return None
+    return _named(kind[0], kind[1], None, None, source)
 
 
 def _agrees(chip: Chip, slots: Sequence[tuple[Sequence[Core], str]], known: Mapping[int, Named]) -> bool:
@@ -151,10 +174,8 @@ def _by_elimination(chip: Chip, cores: Sequence[Core], known: Mapping[int, Named
     unnamed = [core for core in cores if core.cpu not in known]
     if len(open_names) != 1 or left[open_names[0]] != len(unnamed):
         return {}
-    kind = core_by_name(open_names[0])
-    if kind is None:
-        return {}
-    return {core.cpu: _named(kind[0], kind[1], None, None, f"{source}, by elimination") for core in unnamed}
+    rest = _by_name(open_names[0], known, f"{source}, by elimination")
+    return {} if rest is None else {core.cpu: rest for core in unnamed}
 
 
 def _from_peers(
@@ -187,9 +208,9 @@ def _from_one_block(
     shared = tree.cpuinfo.shared
     if shared is None or shared.implementer is None or shared.part is None:
         return {}
-    speeds = {core.max_freq_khz for core in cores}
+    speeds = {core.max_freq_khz for core in cores if core.max_freq_khz is not None}
     groups = {physical.get(core.cpu) for core in cores}
-    if len(speeds) > 1 or len(groups) > 1 or (len(tree.policies) > 1 and None in speeds):
+    if len(speeds) > 1 or len(groups) > 1 or (None in groups and any(core.max_freq_khz is None for core in cores)):
         notes.append("cpuinfo has one block for all cores: it names the core that read it, the others are unnamed")
         return {}
     return {

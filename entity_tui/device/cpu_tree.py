@@ -58,6 +58,8 @@ class CpuTree:
     """Names of the chip as the device prints them, most telling first."""
     abis: str = ""
     conflicts: list[str] = field(default_factory=list)
+    vendor_clusters: tuple[tuple[int, ...], ...] = ()
+    """Clusters by MediaTek's own `cputopo` files, empty where there are none or only one."""
     macos: dict[str, int] = field(default_factory=dict)
     """`hw.perflevelN.*` counts of a Mac."""
 
@@ -152,6 +154,20 @@ def _sysctl(snapshot: Snapshot) -> dict[str, int]:
     return found
 
 
+_CLUSTER_MASK = re.compile(r"^\s*cluster\d+:\s*([0-9a-fA-F]+)\s*$", re.MULTILINE)
+_BIG_LITTLE_MASKS = re.compile(r"cpumask:\s*([0-9a-fA-F]+)/([0-9a-fA-F]+)")
+
+
+def vendor_clusters(text: str) -> tuple[tuple[int, ...], ...]:
+    """The clusters in MediaTek's `cputopo` files; empty unless they are two or more and disjoint."""
+    masks = _CLUSTER_MASK.findall(text)
+    if not masks and (pair := _BIG_LITTLE_MASKS.search(text)) is not None:
+        masks = list(pair.groups())
+    groups = [cpus for mask in masks if (cpus := parse_mask(mask))]
+    flat = [cpu for group in groups for cpu in group]
+    return tuple(groups) if len(groups) > 1 and len(flat) == len(set(flat)) else ()
+
+
 def collect(snapshot: Snapshot) -> CpuTree:
     """Gather every CPU text of a snapshot. Unreadable files are remembered as denied, never as numbers."""
     cpus: dict[int, RawCpu] = {}
@@ -182,5 +198,7 @@ def collect(snapshot: Snapshot) -> CpuTree:
         lists=lists,
         soc_words=_soc_words(snapshot, info.hardware),
         abis=snapshot.props.get("ro.product.cpu.abilist", "") or snapshot.props.get("ro.product.cpu.abi", ""),
+        vendor_clusters=vendor_clusters(snapshot.file(f"{ROOT}/cputopo/glbinfo").text)
+        or vendor_clusters(snapshot.file(f"{ROOT}/cputopo/cpus_per_cluster").text),
         macos=_sysctl(snapshot),
     )

@@ -35,6 +35,7 @@ def _group(drafts: Sequence[Draft]) -> list[list[Draft]]:
             if (kind is None or key[0] == kind)
             and (freq is None or key[1] == freq)
             and (draft.physical is None or key[2] is None or key[2] == draft.physical)
+            and (key[2] is None or draft.core.cpu in key[2])
         ]
         marked = kind is not None or freq is not None or draft.physical is not None
         if len(fitting) == 1 and marked:

@@ -17,13 +17,15 @@ def core_weights(topology: Topology) -> tuple[dict[int, int | None], str]:
     usable = [core for cpu in topology.usable if (core := topology.core(cpu)) is not None]
     if usable and all(core.capacity is not None for core in usable):
         return {core.cpu: core.capacity for core in usable}, "cpu_capacity"
-    if any(core.max_freq_khz is not None for core in usable):
+    if usable and all(core.max_freq_khz is not None for core in usable):
         return {core.cpu: core.max_freq_khz for core in usable}, "cpuinfo_max_freq"
     if topology.signal == "core id":
         ranks = {cluster.index: cluster.rank for cluster in topology.clusters}
         highest = max((rank for rank in ranks.values() if rank is not None), default=0)
         weights = {core.cpu: None if (rank := ranks[core.cluster]) is None else highest - rank + 1 for core in usable}
         return weights, "core id"
+    if any(core.max_freq_khz is not None for core in usable):
+        return {core.cpu: core.max_freq_khz for core in usable}, "cpuinfo_max_freq"
     return {core.cpu: None for core in usable}, "none"
 
 
