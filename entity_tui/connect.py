@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from entity_tui import config
 from entity_tui.errors import DeviceUnreachable, UsageError
-from entity_tui.transport.base import DeviceState, Transport
+from entity_tui.transport.base import DeviceState, HostKeyUnknown, Transport
 
 DEFAULT_DEMO = "cmf-phone-1"
 
 SPELLINGS = "adb:SERIAL, ssh:[user@]host[:port], local, demo[:profile], or a remembered name"
+
+
+Trust = Callable[[HostKeyUnknown], Awaitable[bool]]
+"""Asked whether a host key is the right one; the fingerprint is in the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +80,12 @@ async def only_device() -> Spec:
 
 
 @asynccontextmanager
-async def connect_device(text: str | None, *, speed: float | None = None) -> AsyncIterator[Transport]:
+async def connect_device(
+    text: str | None, *, speed: float | None = None, trust: Trust | None = None
+) -> AsyncIterator[Transport]:
     """Connect to the named device (None: the only one) and let go of it at the end. Raises EntityError.
+
+    `trust` is asked about an SSH host key nobody confirmed yet; without it, or when it says no, HostKeyUnknown is raised.
 
     A demo phone is started when it does not run yet, behind a private adb server, and lives on for a while, so that a
     run on it can be collected by the next start, as on a real phone.
@@ -85,7 +93,13 @@ async def connect_device(text: str | None, *, speed: float | None = None) -> Asy
     spec = parse_spec(text) if text else await only_device()
     async with AsyncExitStack() as stack:
         transport = await _open(spec, stack, speed)
-        await stack.enter_async_context(transport)
+        try:
+            await stack.enter_async_context(transport)
+        except HostKeyUnknown as question:
+            if trust is None or question.changed or not question.fingerprint or not await trust(question):
+                raise
+            getattr(transport, "trust")(question)  # noqa: B009 - only the SSH transport raises this
+            await stack.enter_async_context(transport)
         yield transport
 
 

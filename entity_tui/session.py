@@ -33,7 +33,21 @@ if TYPE_CHECKING:
     from entity_tui.transport.discover import DeviceRow
 
 RETRY_S = 1.0
-"""Between two tries to reach a lost device."""
+"""Between the end of one sampler and the start of the next."""
+
+GAPS_AT_ONCE = 50
+"""More missed ticks than this in a row are one gap: a phone that slept for an hour draws no hour of nothing."""
+
+_GONE = frozenset((DeviceState.ABSENT, DeviceState.LOST, DeviceState.OFFLINE, DeviceState.STALE))
+_FIX = {
+    DeviceState.UNAUTHORIZED: "Unlock the phone and tap Allow; it comes back by itself.",
+    DeviceState.AUTHORIZING: "Unlock the phone and tap Allow; it comes back by itself.",
+    DeviceState.WRONG_KEY: "The host key changed; compare it before you trust it again.",
+    DeviceState.RECOVERY: "Reboot the phone into Android.",
+    DeviceState.SIDELOAD: "Reboot the phone into Android.",
+    DeviceState.NO_PERMISSION: "Install the udev rules for Android devices, log in again, then adb kill-server.",
+    DeviceState.STALE: "The phone is listed but does not answer: unlock it, or plug it in again.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +107,8 @@ class Session:
         self.read_only = False
         self._stack = AsyncExitStack()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._generation = 0
+        self._ready = asyncio.Event()
+        self._relearn = False
         self.speed: float | None = None
         """Clock factor for a demo phone, None for its default."""
 
@@ -127,7 +142,6 @@ class Session:
     async def connect(self, spec: str) -> None:
         """Choose a device: probe it, read its facts, start sampling. Raises EntityError; the view says why."""
         await self.close()
-        self._generation += 1
         name = parse_spec(spec).text
         self.telemetry.clear()
         self.run = None
@@ -145,7 +159,10 @@ class Session:
             self._stack = AsyncExitStack()
             self.transport = None
             raise
-        self.background(self._stay(), source="link")
+        self._ready = asyncio.Event()
+        self._relearn = False
+        self.background(self._watch_link(), source="link")
+        self.background(self._stay(), source="sampler")
         self.background(self.search(), source="device")
 
     def show_snapshot(self, snapshot: Snapshot, name: str) -> None:
@@ -199,32 +216,44 @@ class Session:
         self._update(engines=engines, models=models, searched=True)
         self.log.add("device", f"{len(engines)} engines and {len(models)} models found")
 
+    async def _watch_link(self) -> None:
+        """Follow the state of the link; the transport itself brings a lost one back."""
+        assert self.transport is not None
+        lost_at, tries = "", 0
+        async for state in self.transport.states():
+            link_ms = getattr(self.transport, "link_ms", None)
+            if state is DeviceState.READY:
+                if lost_at:
+                    self.log.add("link", f"back, lost since {lost_at}")
+                lost_at, tries = "", 0
+                self._update(state=state, words="ready", fix="", link_ms=link_ms)
+                self._ready.set()
+                continue
+            if state is DeviceState.REBOOTED:
+                self.log.warning("device", "the phone was restarted; a run in flight is marked and can be collected")
+                self._relearn = True
+                continue
+            tries += 1
+            lost_at = lost_at or datetime.now().astimezone().strftime("%H:%M:%S")
+            self._ready.clear()
+            words = f"lost {lost_at}, retrying" if state in _GONE else state.value
+            self.log.warning("link", f"{state.value} since {lost_at}")
+            self._update(state=state, words=words, fix=_FIX.get(state, ""), link_ms=None)
+
     async def _stay(self) -> None:
-        """Sample while the link is up; when it is lost, come back by itself, without a key press."""
-        generation = self._generation
-        tries = 0
-        lost_at = ""
-        while generation == self._generation and self.transport is not None:
+        """Sample while the link is up; when it is back after a loss, go on without a key press."""
+        while True:
+            await self._ready.wait()
             try:
-                if tries:
-                    await self.transport.connect()
+                if self._relearn:
                     await self._learn()
-                    self.log.add("link", f"back after {tries} tries, lost since {lost_at}")
-                    tries = 0
+                    self._relearn = False
                 await self._sample()
-                if generation != self._generation:
-                    return
-                raise TransportError("the sampler ended")
+                self.log.warning("sampler", "the sampler ended; starting it again")
             except TransportError as error:
-                tries += 1
-                if tries == 1:
-                    lost_at = datetime.now().astimezone().strftime("%H:%M:%S")
-                    self.log.warning("link", str(error))
-                state = error.state if isinstance(error, NotReady) else DeviceState.LOST
-                words = f"lost {lost_at}, retrying {tries}" if state is DeviceState.LOST else state.value
-                self._update(state=state, words=words, fix=error.fix)
-                self.telemetry.gap(self.view.sample.t_boot_s if self.view.sample else 0.0)
-                await asyncio.sleep(RETRY_S)
+                self.log.warning("sampler", str(error))
+            self.telemetry.gap(self.view.sample.t_boot_s if self.view.sample else 0.0)
+            await asyncio.sleep(RETRY_S)
 
     async def _sample(self) -> None:
         """Store what the sampler says until it ends."""
@@ -239,14 +268,14 @@ class Session:
         async for sample in sample_stream(self.transport, hz):
             live = interpreter.read(sample)
             if not self.paused:
-                for _ in range(min(sample.missed, 50)):
+                for _ in range(min(sample.missed, GAPS_AT_ONCE)):
                     self.telemetry.gap(sample.t_boot_s)
                 self.telemetry.append(sample.t_boot_s, live.values)
-            self._update(sample=sample, live=live, sample_at=time.monotonic(), state=DeviceState.READY, words="ready")
+            link_ms = getattr(self.transport, "link_ms", None)
+            self._update(sample=sample, live=live, sample_at=time.monotonic(), link_ms=link_ms)
 
     async def close(self) -> None:
         """Let go of the device; detached runs on it live on."""
-        self._generation += 1
         tasks, self._tasks = tuple(self._tasks), set()
         for task in tasks:
             if task is not asyncio.current_task():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entity_tui import config
-from entity_tui.commands.options import device_options, run_async
+from entity_tui.commands.options import ask_trust, device_options, run_async
 from entity_tui.errors import EntityError, UsageError
 from entity_tui.printable import printable
 
@@ -108,7 +108,7 @@ async def _talking(options: dict[str, Any]) -> AsyncIterator[tuple[Talk, LlamaSe
     from entity_tui.engine.server import LlamaServer
     from entity_tui.experiments.probe import probe
 
-    async with connect_device(options["device"], speed=options["speed"]) as transport:
+    async with connect_device(options["device"], speed=options["speed"], trust=ask_trust) as transport:
         facts = read_facts(await probe(transport))
         prepared = await prepare(transport, facts, _settings(options))
         store = _store()

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from entity_tui.commands.options import json_option, print_json, run_async
+from entity_tui.commands.options import ask_trust, json_option, print_json, run_async
 from entity_tui.diagnosis import Check, Grade
 from entity_tui.errors import EntityError
 from entity_tui.printable import printable
@@ -44,7 +44,7 @@ async def _all(device: str | None, speed: float | None, *, quiet: bool) -> list[
         say(check)
     if device is not None:
         try:
-            async with connect_device(device, speed=speed) as transport:
+            async with connect_device(device, speed=speed, trust=ask_trust) as transport:
                 async for check in check_device(transport):
                     say(check)
         except EntityError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +15,7 @@ from entity_tui.errors import UsageError
 
 if TYPE_CHECKING:
     from entity_tui.device.snapshot import Snapshot
-    from entity_tui.transport.base import Transport
+    from entity_tui.transport.base import HostKeyUnknown, Transport
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -76,10 +77,18 @@ def with_device(device: str | None, use: Callable[[Transport], Awaitable[T]], *,
     async def whole() -> T:
         from entity_tui.connect import connect_device
 
-        async with connect_device(device, speed=speed) as transport:
+        async with connect_device(device, speed=speed, trust=ask_trust) as transport:
             return await use(transport)
 
     return asyncio.run(whole())
+
+
+async def ask_trust(question: HostKeyUnknown) -> bool:
+    """Show a host key's fingerprint and ask; without a terminal the answer is no."""
+    if not sys.stdin.isatty():
+        return False
+    click.echo(f"{question.title}\n  {question.fingerprint}", err=True)
+    return click.confirm("  Is this the key the device shows? Trust it from now on?", err=True)
 
 
 def read_snapshot_file(path: Path) -> Snapshot:

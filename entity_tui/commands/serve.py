@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from entity_tui.commands.options import device_options, run_async
+from entity_tui.commands.options import ask_trust, device_options, run_async
 from entity_tui.errors import EntityError
 from entity_tui.printable import printable
 from entity_tui.transport.base import TransportError
@@ -36,7 +36,7 @@ async def _log(options: dict[str, Any]) -> None:
     from entity_tui.connect import connect_device
     from entity_tui.engine.server import LlamaServer
 
-    async with connect_device(options["device"], speed=options["speed"]) as transport:
+    async with connect_device(options["device"], speed=options["speed"], trust=ask_trust) as transport:
         click.echo(printable(await LlamaServer(transport).log_text(), keep_newlines=True))
 
 
@@ -57,7 +57,7 @@ async def _serve(options: dict[str, Any]) -> None:
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    async with connect_device(options["device"], speed=options["speed"]) as transport:
+    async with connect_device(options["device"], speed=options["speed"], trust=ask_trust) as transport:
         prepared = await prepare(transport, read_facts(await probe(transport)), settings)
         server = LlamaServer(transport)
         try:
