@@ -73,6 +73,8 @@ class Census:
     trained_context: int | None
     layers: int | None
     embedding: int | None
+    feed_forward: int | None
+    """Width of a layer's feed-forward part that one token passes (of the experts used, all of them)."""
     heads: int | None
     kv_heads: int | None
     experts: int | None
@@ -174,6 +176,7 @@ def census(header: GgufHeader) -> Census:
         trained_context=header.number(f"{arch}.context_length"),
         layers=header.number(f"{arch}.block_count"),
         embedding=header.number(f"{arch}.embedding_length"),
+        feed_forward=_feed_forward(header, arch, used),
         heads=heads,
         kv_heads=header.number(f"{arch}.attention.head_count_kv"),
         experts=experts,
@@ -188,6 +191,15 @@ def census(header: GgufHeader) -> Census:
         part=(header.number("split.no") or 0) + 1,
         parts=header.number("split.count") or 1,
     )
+
+
+def _feed_forward(header: GgufHeader, arch: str, experts_used: int | None) -> int | None:
+    each = header.number(f"{arch}.expert_feed_forward_length")
+    if each and experts_used:
+        return each * experts_used
+    value = header.values.get(f"{arch}.feed_forward_length")
+    widths = value if isinstance(value, tuple) else (value,)
+    return max((width for width in widths if isinstance(width, int) and not isinstance(width, bool)), default=None)
 
 
 def _type_note(label: str, types: tuple[TypeShare, ...], parameters: int) -> str:
