@@ -61,7 +61,7 @@ class CounterReport:
         return tuple(sorted({count.cpu for count in self.counts if count.cpu is not None}))
 
     def total(self, event: str, cpus: Iterable[int] | None = None) -> float | None:
-        """The sum of an event over all lines (or some CPUs), None when it was not counted. Modifiers may be left out."""
+        """The sum of an event over all lines or some CPUs, None when not counted. Modifiers may be left out."""
         wanted = None if cpus is None else frozenset(cpus)
         found = [
             count.value
@@ -94,8 +94,7 @@ def parse_counters(text: str, asked: Iterable[str] = ()) -> CounterReport:
             seconds = float(total["seconds"])
         elif (match := _LINE.match(line)) and not line.startswith(("#", "$")):
             _take(match, first_column, counts, missing)
-    present = {count.event for count in counts}
-    missing += [event for event in asked if event not in present and event not in missing]
+    missing += [event for event in asked if not any(_same(count.event, event) for count in counts)]
     return CounterReport(tuple(counts), tuple(dict.fromkeys(missing)), seconds)
 
 
@@ -131,7 +130,7 @@ def per_cycle(report: CounterReport, event: str, cpus: Iterable[int] | None = No
 
 
 def read_bandwidth_gbs(report: CounterReport, wall_s: float) -> float | None:
-    """Last-level read misses × 64 bytes over wall time, GB/s: an inference about memory traffic, never a measurement."""
+    """Last-level read misses × 64 bytes over wall time, GB/s: an inference about traffic, not a measurement."""
     misses = report.total(LAST_LEVEL_MISS)
     return misses * CACHE_LINE_BYTES / wall_s / 1e9 if misses and wall_s > 0 else None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from entity_tui.analysis.summary import Summary, summarise
-from entity_tui.analysis.usable import contributes, is_charging
+from entity_tui.analysis.usable import HIDDEN_WHILE_CHARGING, contributes, is_charging
 from entity_tui.records.schema import Metric, Role, Row, Usability
 
 
@@ -17,6 +17,17 @@ def values_by_arm(rows: Iterable[Row], metric: str) -> dict[str, list[float]]:
         if row.metric == metric and contributes(row) and row.value is not None:
             values.setdefault(row.arm or "", []).append(row.value)
     return values
+
+
+def carried_summary(rows: Iterable[Row], metric: str) -> Summary | None:
+    """The median and SD that a foreign file printed itself, for cells it does not hold; None where it has none."""
+    mine = {
+        row.state_detail: row.value
+        for row in rows
+        if row.metric == metric and not (metric in HIDDEN_WHILE_CHARGING and is_charging(row))
+    }
+    centre = mine.get("median")
+    return None if centre is None else Summary(0, centre, mine.get("stddev"), centre, centre)
 
 
 def attempt(row: Row) -> tuple[int | None, int | None, int | None, str | None]:
@@ -56,8 +67,12 @@ def arm_lines(rows: Sequence[Row]) -> tuple[ArmLine, ...]:
 
 
 def _line(arm: str, rows: Sequence[Row]) -> ArmLine:
-    summaries = {metric: summarise(values_by_arm(rows, metric).get(arm, [])) for metric in Metric}
-    attempts = {attempt(row) for row in rows}
+    carried = [row for row in rows if row.role == Role.AGGREGATE]
+    summaries = {
+        metric: carried_summary(carried, metric) or summarise(values_by_arm(rows, metric).get(arm, []))
+        for metric in Metric
+    }
+    attempts = {attempt(row) for row in rows if row.role != Role.AGGREGATE}
     failed = {attempt(row) for row in rows if row.usability == Usability.VOID}
     tainted = {attempt(row) for row in rows if row.usability == Usability.TAINTED}
     decode = summaries[Metric.DECODE_TOK_S] or summaries[Metric.CHAT_TOK_S]
@@ -80,7 +95,7 @@ def _line(arm: str, rows: Sequence[Row]) -> ArmLine:
         tok_per_w=_median(per_watt),
         threads=_common(rows, "threads_requested"),
         mask=_common(rows, "mask_applied") or _common(rows, "mask_requested"),
-        flags=_flags(rows, len(attempts - failed), bool(failed), bool(tainted)),
+        flags=_flags(rows, len(attempts - failed), bool(failed), bool(tainted), bool(carried)),
     )
 
 
@@ -97,7 +112,7 @@ def _common(rows: Sequence[Row], column: str) -> str:
     return ""
 
 
-def _flags(rows: Sequence[Row], cells: int, failed: bool, tainted: bool) -> tuple[str, ...]:
+def _flags(rows: Sequence[Row], cells: int, failed: bool, tainted: bool, carried: bool) -> tuple[str, ...]:
     flags = []
     if any(is_charging(row) for row in rows):
         flags.append("chg")
@@ -105,6 +120,8 @@ def _flags(rows: Sequence[Row], cells: int, failed: bool, tainted: bool) -> tupl
         flags.append("fail")
     if tainted:
         flags.append("taint")
-    if cells == 1:
+    if carried:
+        flags.append("carried")
+    elif cells == 1:
         flags.append("1×")
     return tuple(flags)

@@ -21,6 +21,8 @@ class Role(StrEnum):
     AA = "aa"
     CONTROL = "control"
     DESCRIPTIVE = "descriptive"
+    AGGREGATE = "aggregate"
+    """A median or SD that a foreign file printed itself: carried along and marked, never counted again."""
 
 
 class Phase(StrEnum):

@@ -17,6 +17,22 @@ from entity_tui.records.schema import Role, Row
 
 VERDICT_SCHEMA = 1
 
+ARM_TABLE_COLUMNS = (
+    "arm",
+    "metric",
+    "unit",
+    "n",
+    "median",
+    "population_sd",
+    "q1",
+    "q3",
+    "tainted",
+    "void",
+    "excluded",
+    "mark",
+    "states",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Tables:
@@ -50,7 +66,7 @@ def arm_table(rows: Sequence[Row]) -> list[dict[str, str]]:
     """
     order: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        if row.arm and row.role != Role.WARMUP:
+        if row.arm and row.role not in (Role.WARMUP, Role.AGGREGATE):
             order.setdefault((row.arm, row.metric), []).append(row)
     lines = []
     for (arm, metric), mine in order.items():
@@ -72,7 +88,19 @@ def arm_table(rows: Sequence[Row]) -> list[dict[str, str]]:
                 "states": " ".join(f"{state}={count}" for state, count in _states(mine)),
             }
         )
-    return lines
+    return lines + _carried_lines(rows)
+
+
+def _carried_lines(rows: Sequence[Row]) -> list[dict[str, str]]:
+    """Medians and SDs that a foreign file printed itself, marked and without a count of cells."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for row in rows:
+        if row.role == Role.AGGREGATE and row.arm:
+            blank = dict.fromkeys(ARM_TABLE_COLUMNS, "")
+            start = {**blank, "arm": row.arm, "metric": row.metric, "unit": row.unit or "", "mark": "carried"}
+            line = found.setdefault((row.arm, row.metric), start)
+            line["median" if row.state_detail == "median" else "population_sd"] = number(row.value)
+    return list(found.values())
 
 
 def _states(rows: Sequence[Row]) -> list[tuple[str, int]]:
