@@ -85,7 +85,7 @@ async def connect_device(
 ) -> AsyncIterator[Transport]:
     """Connect to the named device (None: the only one) and let go of it at the end. Raises EntityError.
 
-    `trust` is asked about an SSH host key nobody confirmed yet; without it, or when it says no, HostKeyUnknown is raised.
+    `trust` is asked about an SSH host key nobody confirmed yet; without it, or on a no, HostKeyUnknown is raised.
 
     A demo phone is started when it does not run yet, behind a private adb server, and lives on for a while, so that a
     run on it can be collected by the next start, as on a real phone.
