@@ -147,6 +147,15 @@ class Table(Panel):
                 return index
         return None
 
+    def row_key(self, line_number: int) -> str | None:
+        """The key of the row that a line of the sheet belongs to, notes included."""
+        place = 0
+        for row in self.value.rows:
+            place += 1 + len(row.notes)
+            if line_number < place:
+                return row.key
+        return None
+
     def move_cursor(self, by: int) -> None:
         """Move the cursor, not past either end; without a cursor, scroll."""
         if not self.has_cursor or not self.value.rows:

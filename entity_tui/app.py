@@ -1,0 +1,323 @@
+"""EntityApp: screens, keys and themes over one Session, which owns everything that outlives a screen."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from entity_tui import __version__
+from entity_tui.errors import EntityError
+from entity_tui.logbook import Level
+from entity_tui.screens.bench import BenchScreen
+from entity_tui.screens.chat import ChatScreen
+from entity_tui.screens.dashboard import DashboardScreen
+from entity_tui.screens.device_values import newest, skin_reading
+from entity_tui.screens.dialogs import ConfirmScreen
+from entity_tui.screens.frame import FrameScreen
+from entity_tui.screens.help import HelpScreen
+from entity_tui.screens.history import HistoryScreen
+from entity_tui.screens.keys import KEYS
+from entity_tui.screens.log import LogScreen
+from entity_tui.screens.models import ModelsScreen
+from entity_tui.screens.picker import PickerScreen
+from entity_tui.screens.placement import PlacementScreen
+from entity_tui.screens.themes import ENTITY_DARK, ENTITY_LIGHT, paper_for
+from entity_tui.session import Session
+from entity_tui.widgets.ink import DEFAULT_PAPER, Paper
+from entity_tui.widgets.numbers import celsius, known, tok_s, watts
+from entity_tui.widgets.panel import Panel
+from entity_tui.widgets.text import plain
+
+PAINT_S = 0.2
+CALM_PAINT_S = 1.0
+MESSAGE_S = 5.0
+MESSAGES_AT_ONCE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class AppOptions:
+    """How the interface starts. `spec` is a device to connect to; empty opens the picker."""
+
+    spec: str = ""
+    screen: str = "dashboard"
+    theme: str = "entity-dark"
+    ascii: bool = False
+    colour: bool = True
+    reduced_motion: bool = False
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """The user's own keys by binding id."""
+
+
+@contextmanager
+def _no_color_environment(wanted: bool) -> Iterator[None]:
+    """Let Textual see NO_COLOR while it builds its filters, and nobody afterwards."""
+    before = os.environ.get("NO_COLOR")
+    if wanted:
+        os.environ["NO_COLOR"] = "1"
+    try:
+        yield
+    finally:
+        if wanted and before is None:
+            del os.environ["NO_COLOR"]
+
+
+class EntityApp(App[None]):
+    """The interface. It holds one Session and owns nothing else."""
+
+    TITLE = "entity-tui"
+    CSS = """
+    ToastRack { dock: top; align: right top; margin: 2 0 0 0; }
+    Toast { width: 60; max-width: 80%; background: $background; color: $foreground; border: round $accent; padding: 0 1; }
+    Toast.-warning { border: round $warning; }
+    Toast.-error { border: heavy $error; }
+    CommandPalette > Vertical { background: $background; }
+    """
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "interrupt", KEYS["interrupt"].help, show=False, priority=True, id="interrupt"),
+    ]
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
+        "picker": PickerScreen,
+        "dashboard": DashboardScreen,
+        "chat": ChatScreen,
+        "bench": BenchScreen,
+        "placement": PlacementScreen,
+        "models": ModelsScreen,
+        "history": HistoryScreen,
+    }
+    DEFAULT_MODE = "picker"
+
+    def __init__(self, session: Session, options: AppOptions | None = None) -> None:
+        self.options = options or AppOptions()
+        self.colour = self.options.colour and not os.environ.get("NO_COLOR")
+        with _no_color_environment(not self.colour):
+            super().__init__()
+        self.session = session
+        self.paper: Paper = DEFAULT_PAPER
+        self.own_keys = dict(self.options.keys)
+        self.version_words = f"entity-tui {__version__}"
+        self._said: deque[float] = deque(maxlen=MESSAGES_AT_ONCE)
+        self._errors_shown = 0
+        self._path = ""
+        self._before_picker = "dashboard"
+        self._interrupted_at = 0.0
+        self.register_theme(ENTITY_DARK)
+        self.register_theme(ENTITY_LIGHT)
+
+    # -- life ------------------------------------------------------------------------------------------------------
+
+    def on_mount(self) -> None:
+        """Choose the theme, the keys and the first screen, and start the clock and the watch over devices."""
+        wanted = {"ansi": "ansi-dark"}.get(self.options.theme, self.options.theme)
+        if not self.colour:
+            wanted = "ansi-dark"
+        self.theme = wanted if wanted in self.available_themes else "entity-dark"
+        self.theme_changed_signal.subscribe(self, lambda _: self._new_paper())
+        self._new_paper()
+        if self.own_keys:
+            self.set_keymap(self.own_keys)
+        self.set_interval(CALM_PAINT_S if self.options.reduced_motion else PAINT_S, self.paint)
+        self.run_worker(self._watch(), name="devices", exit_on_error=False)
+        if self.options.spec:
+            self.connect_to(self.options.spec)
+            self.action_goto(self.options.screen)
+
+    async def _watch(self) -> None:
+        try:
+            await self.session.watch_devices()
+        except EntityError as error:
+            self.complain(error)
+
+    def paint(self) -> None:
+        """Let the screen in view draw what is new; screens under a dialog go on, hidden modes cost nothing."""
+        for screen in reversed(self.screen_stack):
+            if isinstance(screen, FrameScreen):
+                screen.tick()
+                return
+
+    def _new_paper(self) -> None:
+        self.paper = paper_for(self.current_theme, ascii=self.options.ascii, colour=self.colour)
+        for stack in self._screen_stacks.values():
+            for screen in stack:
+                for panel in screen.query(Panel):
+                    panel.repaint_all()
+
+    # -- messages --------------------------------------------------------------------------------------------------
+
+    def say(self, text: str, *, level: Level = Level.INFO, log: bool = False) -> None:
+        """A short message for five seconds, three at most; `log` also writes it down."""
+        now = time.monotonic()
+        if len(self._said) == MESSAGES_AT_ONCE and now - self._said[0] < MESSAGE_S:
+            self.clear_notifications()
+            self._said.clear()
+        self._said.append(now)
+        severity = "warning" if level is Level.WARNING else "error" if level is Level.ERROR else "information"
+        stays = level is Level.ERROR
+        self.notify(plain(text), severity=severity, timeout=86_400 if stays else MESSAGE_S, markup=False)
+        self._errors_shown += stays
+        if log:
+            self.session.log.add("interface", plain(text), level)
+
+    def complain(self, error: EntityError) -> None:
+        """An error with its fix; it stays until `esc`, and goes to the log."""
+        self.say(" ".join(part for part in (error.title, error.fix) if part), level=Level.ERROR)
+        self.session.log.error("interface", plain(str(error)))
+
+    def dismiss_errors(self) -> bool:
+        """Remove messages that stay; True when there were any."""
+        if not self._errors_shown:
+            return False
+        self._errors_shown = 0
+        self.clear_notifications()
+        return True
+
+    def show_path(self, path: str) -> None:
+        """Say where a file went; the next `y` copies the path."""
+        self._path = path
+        self.say(f"exported to {path}  (y copies the path)", log=True)
+
+    def take_path(self) -> str:
+        """The path of the last export, once."""
+        path, self._path = self._path, ""
+        return path
+
+    def attempt(self, work: Coroutine[Any, Any, str | None], name: str) -> None:
+        """Run a piece of work beside the interface; its words or its error are shown once."""
+
+        async def guarded() -> None:
+            try:
+                words = await work
+            except EntityError as error:
+                self.complain(error)
+                return
+            if words:
+                self.say(words, log=True)
+
+        self.run_worker(guarded(), name=name, exit_on_error=True)
+
+    # -- devices and runs --------------------------------------------------------------------------------------------
+
+    def connect_to(self, spec: str) -> None:
+        """Connect beside the interface; the strip shows how far it is."""
+
+        async def connect() -> None:
+            await self.session.connect(spec)
+
+        self.attempt(connect(), "connect")
+
+    def run_in_flight(self) -> bool:
+        """True while a run goes on."""
+        return self.session.run is not None and not self.session.run.finished
+
+    def action_run_default(self, experiment: str) -> None:
+        """Run the default plan of an experiment; while a run is in flight, go to it and say so."""
+        if self.run_in_flight():
+            run = self.session.run
+            assert run is not None
+            self.action_goto("placement" if run.experiment == "placement" else "bench")
+            self.say("a run is in flight; s stops it")
+            return
+        self.action_goto("placement" if experiment == "placement" else "bench")
+        self.attempt(self._start(experiment), "start")
+
+    async def _start(self, experiment: str) -> str | None:
+        words = await self.session.start_bench(experiment=experiment)
+        if not self.run_in_flight() and words:
+            rows = tuple(plain(row) for row in words.splitlines())
+            asked = ConfirmScreen("Start this plan?", rows, "start")
+            if await self.push_screen_wait(asked):
+                return await self.session.start_bench(experiment=experiment, confirmed=True)
+            return "not started"
+        return words
+
+    # -- actions -----------------------------------------------------------------------------------------------------
+
+    def action_goto(self, mode: str) -> None:
+        """Show one of the screens; the picker remembers where it was opened from."""
+        while len(self.screen_stack) > 1 and isinstance(self.screen, (HelpScreen, LogScreen)):
+            self.pop_screen()
+        if mode == "picker" and self.current_mode != "picker":
+            self._before_picker = self.current_mode
+        self.switch_mode(mode)
+
+    def leave_picker(self) -> None:
+        """Back to the screen the picker was opened from."""
+        self.switch_mode(self._before_picker)
+
+    def action_help(self) -> None:
+        """Help of the screen in view."""
+        if isinstance(self.screen, FrameScreen) and not isinstance(self.screen, HelpScreen):
+            self.push_screen(HelpScreen(self.screen))
+
+    def action_log(self) -> None:
+        """The whole log."""
+        if not isinstance(self.screen, LogScreen):
+            self.push_screen(LogScreen())
+
+    def action_ask_quit(self) -> None:
+        """Quit; ask first when a run is in flight."""
+        if not self.run_in_flight():
+            self.exit()
+            return
+        rows = (
+            "A run is in flight. It goes on, on the phone, without this computer;",
+            "the next start of entity-tui collects it. Nothing is lost.",
+        )
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self.exit()
+
+        self.push_screen(ConfirmScreen("Quit while a run is in flight?", rows, "quit"), answered)
+
+    def action_interrupt(self) -> None:
+        """Stop what this screen runs; quit when nothing runs anywhere."""
+        if not self.run_in_flight():
+            self.exit()
+            return
+        if self.current_mode not in ("bench", "placement"):
+            self.say("a run is in flight on Bench; go there to stop it, q quits")
+            return
+        self.stop_run()
+
+    def stop_run(self) -> None:
+        """Stop after the current cell; asked twice within five seconds, now."""
+        now = time.monotonic()
+        at_once = now - self._interrupted_at < MESSAGE_S
+        self._interrupted_at = 0.0 if at_once else now
+
+        async def stop() -> str:
+            await self.session.stop_run(now=at_once)
+            return "stopping now" if at_once else "stopping after this cell; again within 5 s stops now"
+
+        self.attempt(stop(), "stop")
+
+    def one_line(self) -> str:
+        """What a terminal of one line shows: rate, power, temperature."""
+        parts = []
+        run = self.session.run
+        rates = [arm.decode_tok_s for arm in run.arms if known(arm.decode_tok_s)] if run else []
+        if rates:
+            parts.append(f"{tok_s(rates[-1])} tok/s")
+        power = newest(self.session.telemetry, "power_w")
+        if power is not None:
+            parts.append(f"{watts(power)} W")
+        skin, _ = skin_reading(self.session.telemetry)
+        if skin is not None:
+            parts.append(f"{celsius(skin)} °C")
+        return "  ".join(parts) or plain(self.session.view.words) or "no phone selected"
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """Everything by name: the keys of this screen, the devices, the themes."""
+        from entity_tui.screens.palette import commands
+
+        yield from commands(self, screen)

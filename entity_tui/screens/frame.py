@@ -1,0 +1,390 @@
+"""What all screens share: strip, tabs, panels at their regions, footer, focus, zoom, jump, copy, export, and the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.geometry import Region, Size
+from textual.layout import Layout
+from textual.screen import Screen
+from textual.widget import Widget
+
+from entity_tui.errors import EntityError
+from entity_tui.logbook import Level
+from entity_tui.screens.device_values import strip_value
+from entity_tui.screens.keys import EVERYWHERE, KEYS, bindings, shown_key
+from entity_tui.screens.layout import RegionLayout, SizeClass, size_class
+from entity_tui.session import Session
+from entity_tui.widgets.ink import BLANK, Ink, Line, Span, line
+from entity_tui.widgets.panel import Panel
+from entity_tui.widgets.status_bars import DeviceStrip, KeyHint, KeyLine, TabLine, TabsValue
+from entity_tui.widgets.table import Table
+from entity_tui.widgets.text_panel import TextPanel
+
+if TYPE_CHECKING:
+    from entity_tui.app import EntityApp
+
+TABS = (
+    ("dashboard", "Dashboard", "Dash"),
+    ("chat", "Chat", "Chat"),
+    ("bench", "Bench", "Bench"),
+    ("placement", "Placement", "Place"),
+    ("models", "Models", "Models"),
+    ("history", "History", "Hist"),
+)
+JUMP_LETTERS = "asdfghjkl"
+
+
+class FrameScreen(Screen[None]):
+    """A screen of entity-tui. A kind of screen names itself, makes panels, places them, and fills them.
+
+    The application calls `tick` on its clock for the screen that is shown, and for no other.
+    """
+
+    AUTO_FOCUS = ""
+    DEFAULT_CSS = """
+    FrameScreen { background: $background; overflow: hidden; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = list(bindings(EVERYWHERE))
+
+    tab: ClassVar[str] = ""
+    """The mode of one of the six screens, empty for the others."""
+    title_words: ClassVar[str] = ""
+    """The screen's name, for headings, help and exports."""
+    question: ClassVar[str] = ""
+    """The question the screen answers, as Help prints it."""
+    keys: ClassVar[tuple[str, ...]] = ()
+    """Ids of the screen's own bindings."""
+    footer: ClassVar[tuple[str, ...]] = ()
+    """Ids in the footer, in order."""
+    footer_compact: ClassVar[tuple[str, ...]] = ()
+    """Ids in the footer of narrow terminals."""
+    reading: ClassVar[tuple[str, ...]] = ()
+    """How to read the screen, as Help prints it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.zoomed = ""
+        """Id of the panel that has the whole body, empty for none."""
+        self._region_layout = RegionLayout(self.regions)
+        self._alarm_count: tuple[int, int] = (-1, 0)
+
+    # -- for a kind of screen --------------------------------------------------------------------------------------
+
+    def make_panels(self) -> Iterable[Widget]:
+        """The panels, each with an id."""
+        return ()
+
+    def place(self, size: SizeClass, body: Region) -> Mapping[str, Region]:
+        """Where the panels go in `body`, for sizes that have panels."""
+        return {}
+
+    def bare_panels(self, size: SizeClass) -> frozenset[str]:
+        """Ids of panels that are drawn without a border in this size."""
+        return frozenset()
+
+    def fill(self) -> None:
+        """Give every panel in view its values. Called five times a second while the screen is shown."""
+
+    def tiny_lines(self, width: int) -> tuple[Line, ...]:
+        """The screen in one text panel."""
+        return ()
+
+    def zoom_lines(self) -> tuple[Line, ...]:
+        """Up to two rows under a zoomed panel."""
+        return ()
+
+    def heading(self) -> str:
+        """Words in place of the tabs."""
+        return ""
+
+    # -- values ----------------------------------------------------------------------------------------------------
+
+    @property
+    def entity(self) -> EntityApp:
+        """The application."""
+        return cast("EntityApp", self.app)
+
+    @property
+    def session(self) -> Session:
+        """The one session."""
+        return self.entity.session
+
+    @property
+    def size_class(self) -> SizeClass:
+        """What the terminal has room for now."""
+        return size_class(self.size.width, self.size.height)
+
+    def panel(self, id: str) -> Panel:
+        """A panel by its id."""
+        return self.query_one(f"#{id}", Panel)
+
+    def in_view(self, id: str) -> bool:
+        """True when the panel has a place now."""
+        return self.panel(id).display
+
+    @property
+    def focused_panel(self) -> Panel | None:
+        """The panel with the accent border."""
+        return self.focused if isinstance(self.focused, Panel) else None
+
+    # -- layout ----------------------------------------------------------------------------------------------------
+
+    @property
+    def layout(self) -> Layout:
+        """Regions instead of Textual's own layouts: exact in every size, and no containers."""
+        return self._region_layout
+
+    def regions(self, size: Size) -> Mapping[str, Region]:
+        """Every widget's place for a terminal of this size."""
+        kind = size_class(size.width, size.height)
+        if kind is SizeClass.ONE_LINE:
+            return {"tiny": Region(0, 0, size.width, size.height)}
+        last = Region(0, size.height - 1, size.width, 1)
+        places = {"strip": Region(0, 0, size.width, 1), "keys": last}
+        if kind is SizeClass.TINY:
+            return {**places, "tiny": Region(0, 1, size.width, size.height - 2)}
+        places["tabs"] = Region(0, 1, size.width, 1)
+        body = Region(0, 2, size.width, size.height - 3)
+        if self.zoomed:
+            room = body.height - 3
+            places[self.zoomed] = Region(0, 2, size.width, room)
+            places["under"] = Region(0, 2 + room, size.width, 3)
+            return places
+        return {**places, **self.place(kind, body)}
+
+    def arrange_panels(self) -> None:
+        """Show the panels that have a place, without a border where the size asks for it."""
+        kind = self.size_class
+        regions = self.regions(self.size)
+        bare = self.bare_panels(kind) if not self.zoomed else frozenset()
+        for widget in self.children:
+            if isinstance(widget, Panel):
+                widget.display = widget.id in regions
+                if widget.can_focus and not isinstance(widget, (DeviceStrip, TabLine, KeyLine)):
+                    widget.bare = widget.id in bare
+        if not self.zoomed and self.focused is not None and not self.focused.display:
+            self.set_focus(None)
+        self.refresh(layout=True)
+
+    def compose(self) -> ComposeResult:
+        """Strip, tabs, the screen's own panels, the tiny panel, the rows under a zoomed panel, the keys."""
+        yield DeviceStrip(id="strip")
+        yield TabLine(id="tabs")
+        yield from self.make_panels()
+        tiny, under = TextPanel(id="tiny", focusable=False), TextPanel(id="under", focusable=False)
+        tiny.bare = under.bare = True
+        yield tiny
+        yield under
+        yield KeyLine(id="keys")
+
+    def on_mount(self) -> None:
+        """Place the panels and draw once."""
+        self.arrange_panels()
+        self.focus_first()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Place the panels anew; focus, cursor and zoom stay."""
+        self.arrange_panels()
+        self.call_after_refresh(self.tick)
+
+    def on_screen_resume(self) -> None:
+        """Show what happened meanwhile at once."""
+        self.call_after_refresh(self.tick)
+
+    def focus_first(self) -> None:
+        """Focus the first panel in view."""
+        panels = self.focusable_panels()
+        if panels and self.focused is None:
+            self.set_focus(panels[0])
+
+    def focusable_panels(self) -> list[Panel]:
+        """Panels in view that can have the focus, in order."""
+        return [widget for widget in self.children if isinstance(widget, Panel) and widget.can_focus and widget.display]
+
+    # -- the clock -------------------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Draw what is new. Widgets compare, so a tick without news paints nothing."""
+        if not self.is_mounted or not self.size.area:
+            return
+        kind = self.size_class
+        strip = self.query_one("#strip", DeviceStrip)
+        if kind is not SizeClass.ONE_LINE:
+            strip.show(strip_value(self.session, self.entity.version_words))
+            self._show_keys(kind)
+        if not kind.panels:
+            self.query_one("#tiny", TextPanel).show(self._tiny(kind))
+            return
+        names = tuple((long, short) for _, long, short in TABS)
+        modes = [mode for mode, _, _ in TABS]
+        active = modes.index(self.tab) if self.tab in modes else None
+        zoomed = f"{self.title_words}  ›  {self.panel(self.zoomed).title}" if self.zoomed else ""
+        tabs = TabsValue(names, active, self.heading() or zoomed, self._status(kind))
+        self.query_one("#tabs", TabLine).show(tabs)
+        self.fill()
+        if self.zoomed:
+            self.query_one("#under", TextPanel).show(self.zoom_lines())
+
+    def _tiny(self, kind: SizeClass) -> tuple[Line, ...]:
+        if kind is SizeClass.ONE_LINE:
+            return (line(self.entity.one_line()),)
+        return self.tiny_lines(self.size.width)
+
+    def _show_keys(self, kind: SizeClass) -> None:
+        ids = self.footer if kind in (SizeClass.FULL, SizeClass.MEDIUM) else self.footer_compact or self.footer
+        if kind is SizeClass.TINY:
+            ids = ("help", "quit")
+        if self.zoomed:
+            ids = ("back", "copy", "export.csv", "help")
+        narrow = kind is SizeClass.COMPACT
+        hints = tuple(self._hint(id, narrow) for id in ids)
+        if kind is SizeClass.TINY:
+            hints = (KeyHint("1-6", "screens", ""), *hints)
+        last = None if kind is SizeClass.TINY else self._hint("palette", narrow)
+        self.query_one("#keys", KeyLine).show(hints, last)
+
+    def _hint(self, id: str, narrow: bool) -> KeyHint:
+        key = KEYS[id]
+        return KeyHint(shown_key(id, self.entity.own_keys), key.short if narrow and key.short else key.word, key.action)
+
+    def _status(self, kind: SizeClass) -> Line:
+        log = self.session.log
+        if log.last_number != self._alarm_count[0]:
+            self._alarm_count = (log.last_number, log.count(Level.WARNING) + log.count(Level.ERROR))
+        spans: list[Span] = []
+        run = self.session.run
+        if run is not None and not run.finished and self.tab not in ("bench", "placement"):
+            spans += [("◐", Ink.GOOD), (f" {run.experiment} {run.cells_done}/{run.cells_planned}   ", Ink.TEXT)]
+        if self.session.paused:
+            spans += [("▲", Ink.WARN), (" paused   ", Ink.TEXT)]
+        alarms = self._alarm_count[1]
+        spans.append(("log", Ink.MUTED))
+        if alarms:
+            spans += [(" ▲", Ink.WARN), (str(alarms), Ink.TEXT)]
+        if kind is SizeClass.FULL:
+            spans.append((f"   theme {self.entity.theme}", Ink.MUTED))
+        return tuple(spans) or BLANK
+
+    # -- actions ---------------------------------------------------------------------------------------------------
+
+    def action_next_panel(self, by: int) -> None:
+        """Focus the next panel."""
+        panels = self.focusable_panels()
+        if not panels:
+            return
+        current = self.focused_panel
+        index = (panels.index(current) + by) % len(panels) if current in panels else 0
+        self.set_focus(panels[index])
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor or scroll in the focused panel."""
+        panel = self.focused_panel
+        if isinstance(panel, Table):
+            panel.move_cursor(by)
+            self.cursor_moved(panel)
+        elif panel is not None:
+            panel.scroll_rows(by)
+
+    def cursor_moved(self, table: Table) -> None:
+        """The cursor of a table is on another row."""
+        self.tick()
+
+    def on_panel_row_clicked(self, message: Panel.RowClicked) -> None:
+        """Put the cursor on the clicked row."""
+        panel = message.panel
+        if isinstance(panel, Table) and panel.has_cursor:
+            key = panel.row_key(message.row)
+            if key:
+                panel.cursor_key = key
+                panel.redraw()
+                self.cursor_moved(panel)
+
+    def action_zoom(self) -> None:
+        """Give the focused panel the whole body, or put everything back."""
+        panel = self.focused_panel
+        if self.zoomed:
+            self.zoomed = ""
+        elif panel is not None and panel.id and self.size_class.panels:
+            self.zoomed = panel.id
+        else:
+            return
+        self.arrange_panels()
+        self.call_after_refresh(self.tick)
+
+    def action_back(self) -> None:
+        """One step back: out of the zoom, out of a screen on top, else nothing."""
+        if self.zoomed:
+            self.action_zoom()
+        elif self.entity.dismiss_errors():
+            return
+        elif len(self.app.screen_stack) > 1:
+            self.app.pop_screen()
+
+    def action_jump(self) -> None:
+        """Put a letter on every panel and wait for one."""
+        from entity_tui.screens.dialogs import JumpScreen
+
+        panels = self.focusable_panels()
+        letters = dict(zip(JUMP_LETTERS, panels, strict=False))
+        for letter, panel in letters.items():
+            panel.jump_letter = letter
+            panel.redraw()
+
+        def chosen(letter: str | None) -> None:
+            for panel in panels:
+                panel.jump_letter = ""
+                panel.redraw()
+            if letter in letters:
+                self.set_focus(letters[letter])
+
+        self.app.push_screen(JumpScreen(frozenset(letters)), chosen)
+
+    def copied_text(self) -> str:
+        """What `y` copies here: the last exported path once, else the focused panel."""
+        panel = self.focused_panel
+        return panel.plain_text() if panel is not None else ""
+
+    def action_copy(self) -> None:
+        """Copy, through the terminal's own clipboard sequence."""
+        text = self.entity.take_path() or self.copied_text()
+        if not text:
+            self.entity.say("nothing to copy here; tab moves to a panel")
+            return
+        self.app.copy_to_clipboard(text)
+        rows = text.count("\n") + 1
+        self.entity.say(f"copied {text if rows == 1 and len(text) < 60 else f'{rows} rows'}")
+
+    def export_rows(self, format_name: str) -> str:
+        """Write what is in focus as CSV or JSON; returns the path. Screens that have rows override it."""
+        from entity_tui.screens.panel_export import export_panel
+
+        return str(export_panel(self.focused_panel, self.title_words, format_name))
+
+    def action_export(self, format_name: str) -> None:
+        """Export and show the path; `y` then copies it."""
+        try:
+            path = self.export_rows(format_name)
+        except EntityError as error:
+            self.entity.complain(error)
+            return
+        self.entity.show_path(path)
+
+    # -- clicks on the shared rows -----------------------------------------------------------------------------------
+
+    def on_device_strip_chosen(self) -> None:
+        """The strip opens the picker."""
+        self.entity.action_goto("picker")
+
+    def on_tab_line_chosen(self, message: TabLine.Chosen) -> None:
+        """A tab goes to its screen."""
+        self.entity.action_goto(TABS[message.number][0])
+
+    async def on_key_line_chosen(self, message: KeyLine.Chosen) -> None:
+        """A footer entry does what its key does."""
+        if message.action:
+            await self.run_action(message.action)

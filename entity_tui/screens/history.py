@@ -1,0 +1,12 @@
+"""History."""
+
+from __future__ import annotations
+
+from entity_tui.screens.frame import FrameScreen
+
+
+class HistoryScreen(FrameScreen):
+    """History."""
+
+    tab = "history"
+    title_words = "History"

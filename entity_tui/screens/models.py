@@ -1,0 +1,12 @@
+"""Models."""
+
+from __future__ import annotations
+
+from entity_tui.screens.frame import FrameScreen
+
+
+class ModelsScreen(FrameScreen):
+    """Models."""
+
+    tab = "models"
+    title_words = "Models"

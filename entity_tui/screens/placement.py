@@ -1,0 +1,12 @@
+"""Placement."""
+
+from __future__ import annotations
+
+from entity_tui.screens.frame import FrameScreen
+
+
+class PlacementScreen(FrameScreen):
+    """Placement."""
+
+    tab = "placement"
+    title_words = "Placement"
