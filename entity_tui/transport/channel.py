@@ -235,9 +235,14 @@ class TrackedChannel(Channel):
 
     async def _learn_pid(self) -> int | None:
         """The pid on the device, or None when the command was over before it told one."""
-        while self._pid is None and not self._over:
-            await self.receive()
-        return self._pid if not self._over else None
+        while self._pid is None:
+            piece = await self._inner.receive()
+            if piece.kind is PieceKind.EXIT:
+                self._over = True
+                return None
+            if piece.kind is PieceKind.STDERR and self._head is not None:
+                self._strip(piece)
+        return self._pid
 
 
 class Killer(abc.ABC):

@@ -85,7 +85,8 @@ class RecordingTransport(Transport):
             row["error"] = recording.pack_error(error)
             raise
         finally:
-            self._write(row)
+            if len(row) > 1:  # a call that was cancelled has no outcome to replay
+                self._write(row)
 
     async def run(self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float = 30.0) -> Completed:
         """Run and note."""
