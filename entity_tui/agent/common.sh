@@ -83,18 +83,26 @@ seconds() {
 # --- waiting: a read with a time limit costs no fork, but needs a descriptor that stays open and silent -----------
 waiter=sleep
 waits_forked=0
-factor=${ENTITY_CLOCK_FACTOR:-1} # how much faster than real time a simulated device's clock runs
-# True when `read -t` on descriptor 8 really waits (end of file does not, dash has no -t, old ash has no fractions).
-read_waits() {
+factor=1 # how much faster than real time the device's clock runs; not 1 on a simulated device only
+# Hundredths that pass on the device clock during a `read -t $1` on descriptor 8, into LASTED.
+time_read() {
 	now
 	_before=$NOW
-	{ IFS= read -r -t 0.06 _x <&8; } 2>/dev/null
+	{ IFS= read -r -t "$1" _x <&8; } 2>/dev/null
 	now
-	[ $((NOW - _before)) -ge 4 ]
+	LASTED=$((NOW - _before))
 }
+# `read -t` counts only if it really waits: end of file does not, dash has no -t, old shells have no fractions.
 choose_waiter() {
 	case $clock in date_s) return ;; esac
-	if read_waits; then waiter=read; fi
+	time_read 0.06
+	[ "$LASTED" -ge 4 ] || return 0
+	waiter=read
+	[ "$LASTED" -ge 20 ] || return 0
+	# That much more than asked for: a simulated device whose clock is compressed, or a very busy one.
+	time_read 0.30
+	factor=$((LASTED / 30))
+	[ "$factor" -ge 2 ] || factor=1
 }
 # A fifo that this shell holds open at both ends: nobody writes to it. Its name goes away at once.
 choose_waiter_fifo() {
@@ -105,9 +113,9 @@ choose_waiter_fifo() {
 wait_cs() {
 	[ "$1" -gt 0 ] || return 0
 	seconds "$1"
-	if [ "$factor" -gt 1 ]; then
+	if [ "$waiter" = read ] && [ "$factor" -gt 1 ]; then
 		_k=$(($1 * 10 / factor))
-		[ "$_k" -gt 0 ] || _k=1
+		[ "$_k" -ge 20 ] || _k=20
 		_m=$((_k % 1000 + 1000))
 		S=$((_k / 1000)).${_m#1}
 	fi

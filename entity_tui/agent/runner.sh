@@ -17,8 +17,9 @@ bound=
 if have timeout && timeout 5 true 2>/dev/null; then bound="timeout 20"; fi
 use_setsid=
 if have setsid; then use_setsid=yes; fi
-first_line /proc/sys/kernel/random/boot_id || V=none
-boot_id=$V
+first_line /proc/sys/kernel/random/boot_id ||
+	V=$(sysctl -n kern.bootsessionuuid 2>/dev/null || getprop ro.boottime.init 2>/dev/null)
+boot_id=${V:-none}
 first_line "/proc/$$/stat" || V=
 own_comm=${V#*"("}
 own_comm=${own_comm%")"*}
@@ -231,14 +232,14 @@ interrupted() {
 	leave 143
 }
 
-mkdir -p "$run/cells" 2>/dev/null
-[ ! -s "$journal" ] || say "" >>"$journal" # a line that was cut must not run into ours
 heartbeat=500 number=0 attempt=0
 exec 3<"$plan"
 if ! take_lock; then
-	event refused "reason=locked detail=$V"
+	say "locked $V" # not into the journal: it may belong to the very run that is in flight
 	exit 3
 fi
+mkdir -p "$run/cells" 2>/dev/null
+[ ! -s "$journal" ] || say "" >>"$journal" # a line that was cut must not run into ours
 trap interrupted TERM INT
 trap '' HUP
 read_head
