@@ -204,7 +204,6 @@ run_cell() {
 
 # Spare blocks stand at the end of the plan; each one runs only in place of a block that lost a cell before treatment.
 lost_blocks=' '
-owed=0
 spare_block=
 note_loss() { # $1 state
 	case $replace_list in *" $1 "*) ;; *) return ;; esac

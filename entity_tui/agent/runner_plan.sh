@@ -21,6 +21,7 @@ add_sensor() {
 read_head() {
 	session= plan_hash=- plan_boot= period=15 heartbeat=500 battery_min= free_min= safety_mc= safety_status=
 	recorder_mask= node_names= node_paths= node_count=0 file_count=0 exit_list=' ' replace_list=' ' stderr_count=0
+	owed=0
 	gate_line='skip 0 0 0 0 skip - 0' sensor_count=0 sensor_base=0 cap_list= next_cell=
 	IFS= read -r line <&3
 	[ "$line" = "entity-plan 1" ] || plan_error "not a plan this runner knows: $line"
@@ -45,6 +46,7 @@ read_head() {
 			file_count=$((file_count + 1))
 			eval "file_$file_count=\$rest"
 			;;
+		owed\ *) owed=$rest ;;
 		exit\ *) exit_list="$exit_list${rest%% *}=${rest#* } " ;;
 		replace\ *) replace_list="$replace_list$rest " ;;
 		stderr\ *)

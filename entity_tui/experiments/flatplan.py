@@ -164,6 +164,8 @@ class RunnerPlan:
     files: tuple[FileCheck, ...] = ()
     recorder_mask: str | None = None
     """Hex mask the runner puts itself on; launches without a mask then get the runner's original one."""
+    owed_blocks: int = 0
+    """Reserve blocks that blocks lost before a resume have a claim to."""
     replace_states: tuple[str, ...] = ("gate_timeout", "core_offline")
     """States that cost a block through no fault of an arm: each such block gets a reserve block, if one is left."""
     exit_states: Mapping[int, str] = field(default_factory=lambda: DEFAULT_EXIT_STATES)
@@ -186,6 +188,8 @@ def render(plan: RunnerPlan) -> str:
         lines.append(f"safety_status {plan.safety_status}")
     if plan.recorder_mask is not None:
         lines.append(f"recorder_mask {_mask(plan.recorder_mask)}")
+    if plan.owed_blocks:
+        lines.append(f"owed {plan.owed_blocks}")
     if len(plan.nodes) > MAX_NODES:
         raise UsageError(f"A plan reads at most {MAX_NODES} nodes in a cell, not {len(plan.nodes)}.")
     lines += [f"node {_word(node.name)} {_path(node.path)}" for node in plan.nodes]
@@ -195,8 +199,8 @@ def render(plan: RunnerPlan) -> str:
     lines += [f"stderr {_word(state)} {_text(words)}" for words, state in plan.stderr_states]
     lines += _gate_lines(plan.gate)
     numbers = [cell.number for cell in plan.cells]
-    if numbers != sorted(set(numbers)) or any(number < 1 for number in numbers):
-        raise UsageError("The cells of a plan are numbered upwards from 1, each number once.")
+    if len(numbers) != len(set(numbers)) or any(number < 1 for number in numbers):
+        raise UsageError("The cells of a plan are numbered from 1, each number once.")
     for cell in plan.cells:
         lines += _cell_lines(cell)
     lines.append("end")

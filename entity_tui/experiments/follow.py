@@ -135,7 +135,7 @@ async def _begun(transport: Transport, directory: str, job: Job) -> None:
     """Wait until the runner holds the lock, has ended, or was refused the lock by a faster one (RunnerBusy)."""
     for _ in range(40):
         said = await transport.script(_BEGUN, args=(directory, f"{transport.root}/lock", str(job.pid)))
-        word, _, rest = said.text.strip().partition(" ")
+        word = said.text.partition(" ")[0].strip()
         if word == "locked":
             raise RunnerBusy("")
         if word == "owned":
