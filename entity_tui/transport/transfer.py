@@ -21,6 +21,7 @@ CHUNK_BYTES = 64 * 1024
 STALL_TIMEOUT_S = 30.0
 """A transfer has no deadline of its own; a link that moves nothing for this long is lost."""
 HASH_TIMEOUT_S = 600.0
+END_OF_PULL_S = 1.0
 
 READ = """LC_ALL=C; export LC_ALL
 [ -d "$1" ] && { echo "Is a directory" >&2; exit 21; }
@@ -200,16 +201,22 @@ async def _fetch_rest(
     done = start
     words = bytearray()
     async with transport.channel(READ, args=[remote, str(start + 1), ""]) as channel:
-        while done < size:
+        while True:
+            # Past the size only the exit is awaited: letting go of a command that ends by itself costs nothing.
+            limit_s = STALL_TIMEOUT_S if done < size else END_OF_PULL_S
             try:
-                piece = await asyncio.wait_for(channel.receive(), STALL_TIMEOUT_S)
+                piece = await asyncio.wait_for(channel.receive(), limit_s)
             except TimeoutError as error:
+                if done == size:
+                    break
                 raise LinkLost(f"The link moved nothing for {STALL_TIMEOUT_S:g} s during a pull") from error
             if piece.kind is PieceKind.EXIT:
                 break
             if piece.kind is PieceKind.STDERR:
                 words += piece.data[:CHUNK_BYTES]
                 continue
+            if done == size:
+                break
             data = piece.data[: size - done]
             file.write(data)
             done += len(data)

@@ -97,7 +97,7 @@ async def test_a_script_gets_its_arguments_and_leaves_nothing(link: Transport) -
 
 async def test_a_script_longer_than_any_argument_runs(link: Transport) -> None:
     padding = "# filler that no shell cares about\n" * 6000
-    result = await link.script(f"{padding}echo \"end $1\"\n{padding}", args=["reached"])
+    result = await link.script(f'{padding}echo "end $1"\n{padding}', args=["reached"])
     assert (result.exit_code, result.stdout) == (0, b"end reached\n")
 
 
@@ -113,8 +113,7 @@ async def test_a_deadline_ends_the_command_and_keeps_what_came(link: Transport, 
 @pytest.mark.links("local", "ssh", "adb")
 async def test_24_mib_of_output_arrive_whole(link: Transport) -> None:
     result = await link.script(
-        "i=0; while [ $i -lt 384 ]; do i=$((i+1)); "
-        "head -c 65536 /dev/zero | tr '\\0' 'x'; done",
+        "i=0; while [ $i -lt 384 ]; do i=$((i+1)); head -c 65536 /dev/zero | tr '\\0' 'x'; done",
         timeout_s=100,
     )
     assert len(result.stdout) == 24 * 1024 * 1024
