@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
 from entity_tui import __version__
@@ -22,7 +23,7 @@ from entity_tui.screens.chat import ChatScreen
 from entity_tui.screens.dashboard import DashboardScreen
 from entity_tui.screens.device_values import newest, skin_reading
 from entity_tui.screens.dialogs import ConfirmScreen
-from entity_tui.screens.frame import FrameScreen
+from entity_tui.screens.frame_screen import FrameScreen
 from entity_tui.screens.help import HelpScreen
 from entity_tui.screens.history import HistoryScreen
 from entity_tui.screens.keys import KEYS
@@ -41,6 +42,11 @@ PAINT_S = 0.2
 CALM_PAINT_S = 1.0
 MESSAGE_S = 5.0
 MESSAGES_AT_ONCE = 3
+SEVERITIES: Mapping[Level, SeverityLevel] = {
+    Level.INFO: "information",
+    Level.WARNING: "warning",
+    Level.ERROR: "error",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,7 @@ class EntityApp(App[None]):
     TITLE = "entity-tui"
     CSS = """
     ToastRack { dock: top; align: right top; margin: 2 0 0 0; }
-    Toast { width: 60; max-width: 80%; background: $background; color: $foreground; border: round $accent; padding: 0 1; }
+    Toast { width: 60; max-width: 80%; background: $background; border: round $accent; padding: 0 1; }
     Toast.-warning { border: round $warning; }
     Toast.-error { border: heavy $error; }
     CommandPalette > Vertical { background: $background; }
@@ -160,9 +166,8 @@ class EntityApp(App[None]):
             self.clear_notifications()
             self._said.clear()
         self._said.append(now)
-        severity = "warning" if level is Level.WARNING else "error" if level is Level.ERROR else "information"
         stays = level is Level.ERROR
-        self.notify(plain(text), severity=severity, timeout=86_400 if stays else MESSAGE_S, markup=False)
+        self.notify(plain(text), severity=SEVERITIES[level], timeout=86_400 if stays else MESSAGE_S, markup=False)
         self._errors_shown += stays
         if log:
             self.session.log.add("interface", plain(text), level)

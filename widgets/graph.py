@@ -22,6 +22,8 @@ HOLD_PERIODS = 1.6
 """A value counts as known for so many sampling periods; later than that is a gap."""
 _BITS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]], dtype=np.uint8)
 
+_BRAILLE = (" ", *(chr(0x2800 + code) for code in range(1, 256)))
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Track:
@@ -135,7 +137,7 @@ def braille_rows(grids: Sequence[NDArray[np.bool_]], width: int, height: int) ->
                 mine |= np.where(grid[y::4, x::2], _BITS[y, x], 0).astype(np.uint8)
         codes |= mine
         owners[mine != 0] = number
-    return [_runs(["⠀" if c == 0 else chr(0x2800 + c) for c in codes[y]], owners[y].tolist()) for y in range(height)]
+    return [_runs([_BRAILLE[code] for code in codes[y].tolist()], owners[y].tolist()) for y in range(height)]
 
 
 def mark_rows(grids: Sequence[NDArray[np.bool_]], width: int, height: int) -> list[Line]:
@@ -152,7 +154,7 @@ def _runs(characters: Sequence[str], owners: Sequence[int]) -> Line:
     spans: list[Span] = []
     text, owner = "", -1
     for character, mine in zip(characters, owners, strict=True):
-        if character in "⠀ ":
+        if character == " ":
             text += " "
             continue
         if mine != owner and text.strip():

@@ -35,6 +35,9 @@ class Ink(IntEnum):
     SERIES_4 = 14
     CURSOR = 15
     JUMP = 16
+    CODE = 17
+    EMPHASIS = 18
+    HEADING = 19
 
 
 SERIES = (Ink.SERIES_1, Ink.SERIES_2, Ink.SERIES_3, Ink.SERIES_4)
@@ -209,6 +212,9 @@ def coloured(tones: Tones, *, ascii: bool = False) -> Paper:
         Ink.SERIES_3: ink(tones.series[2]),
         Ink.SERIES_4: ink(tones.series[3]),
         Ink.CURSOR: cursor,
+        Ink.CODE: ink(tones.series[0]),
+        Ink.EMPHASIS: Style(color=tones.text, bgcolor=ground, italic=True),
+        Ink.HEADING: ink(tones.accent, bold=True),
         Ink.JUMP: Style(color=ground or "black", bgcolor=tones.accent, bold=True),
     }
     return Paper(styles, ascii=ascii)
@@ -221,6 +227,8 @@ def monochrome(*, ascii: bool = False) -> Paper:
         {
             Ink.ACCENT: Style(bold=True),
             Ink.STRONG: Style(bold=True),
+            Ink.EMPHASIS: Style(italic=True),
+            Ink.HEADING: Style(bold=True),
             Ink.FOCUS: Style(bold=True),
             Ink.BAD: Style(bold=True),
             Ink.CURSOR: Style(reverse=True),

@@ -275,7 +275,9 @@ class Panel(Widget):
                     sheet.stick_to_end,
                 )
         else:
-            sheet = Sheet(condition_lines(self.condition, width))
+            indent = " " * (1 - self.margin_cells)
+            rows = condition_lines(self.condition, width - 2 * len(indent))
+            sheet = Sheet(tuple(line(indent, *row) for row in rows))
         return self._fit(sheet, height)
 
     def _fit(self, sheet: Sheet, height: int) -> list[Line]:

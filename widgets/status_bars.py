@@ -148,7 +148,7 @@ class TabsValue:
 
 def tab_spans(value: TabsValue, width: int) -> tuple[Line, tuple[tuple[int, int], ...]]:
     """The tabs as spans, and the cells each of them covers."""
-    for form in (0, 1):
+    for form in (0, 1) if width >= 100 else (1,):
         spans: list[Span] = [(" ", Ink.TEXT)]
         places: list[tuple[int, int]] = []
         column = 1

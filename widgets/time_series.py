@@ -19,7 +19,7 @@ from entity_tui.widgets.graph import (
     limits,
     mark_rows,
 )
-from entity_tui.widgets.ink import BLANK, SERIES, Ink, Line, Span, line, muted, pad, paper_of
+from entity_tui.widgets.ink import BLANK, SERIES, Ink, Line, Span, line, muted, pad, paper_of, width_of
 from entity_tui.widgets.numbers import fixed
 from entity_tui.widgets.panel import LIVE, Condition, Panel, Sheet
 from entity_tui.widgets.text import right
@@ -100,20 +100,26 @@ class TimeSeries(Panel):
 
     def _legend(self, ascii: bool) -> Line:
         spans: list[Span] = [(" ", Ink.TEXT)]
+        width = self.size.width - 2
         glyphs = legend_spans(tuple(t.name for t in self.value.tracks), ascii=ascii)
         moment = self.cursor_time_s()
         for track, glyph in zip(self.value.tracks, glyphs, strict=False):
             newest = float(track.values[-1]) if len(track.values) else math.nan
             shown = newest if moment is None else self.value_at(track, moment)
-            spans += [glyph, (f" {track.name} {fixed(shown, max(1, self.value.digits))}   ", Ink.TEXT)]
-        return (*spans, *self.value.legend)
+            entry = line(glyph, f" {track.name} {fixed(shown, max(1, self.value.digits))}   ")
+            if width_of((*spans, *entry)) - 3 <= width:
+                spans += entry
+        words = self.value.legend
+        while words and width_of((*spans, *words)) > width:
+            words = words[:-1]
+        return (*spans, *words)
 
     def sheet(self, width: int, height: int) -> Sheet:
         """Legend, plot with its vertical axis, time axis."""
         value = self.value
         ascii = paper_of(self).ascii
         plot_width = max(1, width - LABEL_CELLS - 1)
-        legend = height >= 5
+        legend = height >= 7
         plot_height = max(1, height - 1 - (1 if legend else 0))
         self.plot_columns = plot_width
         across, down = (1, 1) if ascii else (2, 4)

@@ -168,7 +168,9 @@ class TopologyMap(Panel):
                 rows += _two_per_row(cluster.cores, width)
             else:
                 rows += [draw(core) for core in cluster.cores]
-        head = (muted("cpu   load                 MHz of max        °C  running"),) if full else ()
+        running = any(core.running for cluster in value.clusters for core in cluster.cores)
+        title = "cpu   load                 MHz of max        °C" + ("  running" if running else "")
+        head = (muted(title),) if full else ()
         foot: tuple[Line, ...] = ()
         if len(head) + len(rows) < height:
             foot = (isa_line(value),)

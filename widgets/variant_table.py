@@ -57,7 +57,7 @@ def needs_words(needs: tuple[str, ...]) -> str:
 
 
 WIDE = (
-    Column("variant", "variant", 16, flexible=True, least=11, gap=0),
+    Column("variant", "variant", 11, flexible=True, least=11, gap=0),
     Column("needs", "needs", 15, drop=1),
     Column("status", "status", 46, flexible=True, least=20),
 )
@@ -74,6 +74,8 @@ class VariantTable(Table):
         super().__init__(title, id=id)
         self.variants: tuple[VariantLine, ...] = ()
         self.evidence: tuple[Line, ...] = ()
+        self.list_name = ""
+        """The upstream list the names belong to: `android` and `linux` have variants of the same name."""
         self.explain = False
         """True shows each variant's score, as `enter` asks."""
 
@@ -89,7 +91,7 @@ class VariantTable(Table):
         self.variants = variants
         self.evidence = evidence
         self._arrange()
-        self.set_condition(condition, hint=hint)
+        self.set_condition(condition, hint=hint, subtitle=self.list_name)
 
     def _arrange(self) -> None:
         narrow = self.size.width < 50

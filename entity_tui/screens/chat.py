@@ -8,7 +8,7 @@ from textual.geometry import Region
 from textual.widget import Widget
 
 from entity_tui.screens.dashboard_values import chosen_engine
-from entity_tui.screens.frame import FrameScreen
+from entity_tui.screens.frame_screen import FrameScreen
 from entity_tui.screens.layout import SizeClass
 from entity_tui.session import Session
 from entity_tui.widgets.ink import BLANK, Ink, Line, line, muted

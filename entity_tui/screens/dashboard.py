@@ -14,6 +14,7 @@ from entity_tui.screens.dashboard_values import (
     SPANS_S,
     power_graph,
     power_summary,
+    shipped_list,
     temperature_names,
     thermal_graph,
     variant_evidence,
@@ -21,7 +22,7 @@ from entity_tui.screens.dashboard_values import (
 )
 from entity_tui.screens.device_values import device_condition, topology_value
 from entity_tui.screens.dialogs import PromptScreen
-from entity_tui.screens.frame import FrameScreen
+from entity_tui.screens.frame_screen import FrameScreen
 from entity_tui.screens.keys import bindings
 from entity_tui.screens.layout import SizeClass, split_columns, split_rows
 from entity_tui.screens.log_values import LogReader
@@ -165,6 +166,7 @@ class DashboardScreen(FrameScreen):
             condition = Condition.empty(f"No list of CPU variants for {architecture or 'this CPU'}.")
         loaded = sum(variant.standing is VariantStanding.LOADED for variant in variants)
         hint = f"{loaded} of {len(variants)} loaded" if loaded else f"{len(variants)} shipped"
+        panel.list_name = shipped_list(self.session.view)[0].key if self.session.view.facts else ""
         panel.show_variants(variants, variant_evidence(self.session, variants, panel.size.width), condition, hint=hint)
 
     def _graph_hint(self) -> str:
@@ -208,7 +210,7 @@ class DashboardScreen(FrameScreen):
     def zoom_lines(self) -> tuple[Line, ...]:
         """The moment under the cursor, and how many sensors there are."""
         names = temperature_names(self.session.telemetry)
-        shown = ", ".join(self.chosen or names[:3])
+        shown = ", ".join(self.chosen or names[:2])
         rows = [line(f"sensors {len(names)}: {shown} shown, v selects")]
         graph = self.focused
         if isinstance(graph, TimeSeries) and graph.cursor_column is not None:
@@ -267,7 +269,7 @@ class DashboardScreen(FrameScreen):
                 self.chosen = tuple(name for name in names if name in asked)[:4]
                 self.tick()
 
-        shown = " ".join(self.chosen or names[:3])
+        shown = " ".join(self.chosen or names[:2])
         self.app.push_screen(PromptScreen(f"sensors, at most four of: {' '.join(names)}"[:110], shown), typed)
 
     def action_filter(self) -> None:

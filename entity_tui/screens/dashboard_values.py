@@ -22,7 +22,7 @@ from entity_tui.widgets.variant_table import VariantLine, VariantStanding, evide
 SPANS_S = (10.0, 30.0, 60.0, 300.0, 600.0, 1_800.0, 3_600.0)
 TEMPERATURES = "temp_c."
 FIRST_SHOWN = ("cpu", "skin", "battery", "gpu", "npu", "board", "other")
-SHOWN_AT_ONCE = 3
+SHOWN_AT_ONCE = 2
 
 
 def temperature_names(telemetry: Telemetry) -> tuple[str, ...]:
@@ -191,13 +191,13 @@ def variant_lines(session: Session) -> tuple[VariantLine, ...]:
     loaded = plain(view.loaded_variant or "")
     return tuple(
         VariantLine(
-            plain(verdict.name),
+            plain(verdict.name).removeprefix("android_"),
             plain(verdict.name.split("armv")[-1]),
             verdict.needs,
             standing(verdict, loaded),
             verdict.missing or verdict.unknown,
             predicted=verdict.name == predicted,
-            predicted_name=plain(predicted or ""),
+            predicted_name=plain(predicted or "").removeprefix("android_"),
             score=verdict.score,
         )
         for verdict in verdicts

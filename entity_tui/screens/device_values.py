@@ -225,10 +225,14 @@ def topology_value(session: Session) -> TopologyValue:
                 ),
             )
         )
-    flags = facts.isa.flags
+    flags = facts.isa.flags if facts.isa.architecture in ("arm64", "arm32", "") else {}
     has = tuple(name for name in LACKS_SHOWN if flags.get(name))
     lacks = tuple(name for name in LACKS_SHOWN if flags.get(name) is False)
-    shape = f"big.LITTLE {topology.shape}" if len(topology.clusters) == 2 else topology.shape
+    if not flags:
+        has = (plain(facts.isa.architecture),)
+    shape = topology.shape if len(topology.clusters) != 2 else f"big.LITTLE {topology.shape}"
+    if len(topology.clusters) == 1:
+        shape = f"{topology.shape} equal cores"
     return TopologyValue(tuple(clusters), has, lacks, shape, tuple(plain(note) for note in topology.conflicts))
 
 

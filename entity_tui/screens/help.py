@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from textual.geometry import Region
 from textual.widget import Widget
 
-from entity_tui.screens.frame import FrameScreen
+from entity_tui.screens.frame_screen import FrameScreen
 from entity_tui.screens.keys import EVERYWHERE, KEYS, shown_key
 from entity_tui.screens.layout import SizeClass
 from entity_tui.widgets.ink import BLANK, Ink, Line, line, muted

@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from entity_tui.config import log_folder
 from entity_tui.screens.dialogs import PromptScreen
-from entity_tui.screens.frame import FrameScreen
+from entity_tui.screens.frame_screen import FrameScreen
 from entity_tui.screens.keys import bindings
 from entity_tui.screens.layout import SizeClass, split_rows
 from entity_tui.screens.log_values import LogReader

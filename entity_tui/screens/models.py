@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from entity_tui.screens.frame import FrameScreen
+from entity_tui.screens.frame_screen import FrameScreen
 
 
 class ModelsScreen(FrameScreen):

@@ -9,7 +9,7 @@ from textual.app import SystemCommand
 from textual.screen import Screen
 
 from entity_tui.screens.device_values import state_words
-from entity_tui.screens.frame import FrameScreen
+from entity_tui.screens.frame_screen import FrameScreen
 from entity_tui.screens.keys import EVERYWHERE, KEYS, shown_key
 from entity_tui.widgets.text import plain
 

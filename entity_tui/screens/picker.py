@@ -10,7 +10,7 @@ from textual.geometry import Region
 from textual.widget import Widget
 
 from entity_tui.screens.device_values import STATE_MARKS, state_words
-from entity_tui.screens.frame import FrameScreen
+from entity_tui.screens.frame_screen import FrameScreen
 from entity_tui.screens.keys import bindings
 from entity_tui.screens.layout import SizeClass, split_columns, split_rows
 from entity_tui.screens.picker_values import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from entity_tui.errors import UsageError
 from entity_tui.experiments.live import RunView
-from entity_tui.screens.frame import FrameScreen
+from entity_tui.screens.frame_screen import FrameScreen
 from entity_tui.screens.log_values import LogReader
 from entity_tui.screens.run_values import run_log
 from entity_tui.widgets.log_view import LogView
