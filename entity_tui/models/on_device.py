@@ -24,6 +24,11 @@ seen='|'
 t=/data/local/tmp
 add $t/*.gguf $t/*/*.gguf $t/*/*/*.gguf $t/*/*/*/*.gguf
 for d in /sdcard/Download /sdcard/models /storage/emulated/0/Download; do add "$d"/*.gguf; done
+# Where `models fetch` and `models download` put files when this device is the computer they ran on.
+[ -n "$ENTITY_TUI_DATA" ] && add "$ENTITY_TUI_DATA"/models/*.gguf
+[ -n "$XDG_DATA_HOME" ] && add "$XDG_DATA_HOME"/entity-tui/models/*.gguf
+[ -n "$HOME" ] && [ "$HOME" != / ] &&
+  add "$HOME"/.local/share/entity-tui/models/*.gguf "$HOME/Library/Application Support/entity-tui/models"/*.gguf
 [ -n "$HOME" ] && [ "$HOME" != / ] &&
   add "$HOME"/*.gguf "$HOME"/models/*.gguf "$HOME"/models/*/*.gguf "$HOME"/llama*/models/*.gguf
 exit 0

@@ -109,7 +109,8 @@ def file_row(
     """The row of a file on a device or laptop, with or without its census (`error` says why there is none)."""
     entry = next((entry for entry in catalog if entry.file_name == file.name), None)
     label = (census.file_type if census else "") or quant_of_name(file.name)
-    title = entry.name if entry else (census.name if census and census.name else file.name.removesuffix(".gguf"))
+    stem = file.split[0] if file.split else file.name.removesuffix(".gguf")
+    title = entry.name if entry else stem
     source = _Source(file.path, title, file.name, place, file.path, label, census, entry, error)
     params = census.parameters / 1e9 if census else entry.params_b if entry else None
     return _row(source, _subject(source, file.size_bytes, params, known.isa), known)
