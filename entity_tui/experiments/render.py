@@ -99,7 +99,8 @@ def gate_plan(plan: Plan, snapshot: Snapshot, facts: Facts) -> GatePlan:
     )
 
 
-def _cell(plan: Plan, number: int, cell: PlannedCell, *, reserve: bool = False, attempt: int = 1) -> RunnerCell:
+def render_cell(plan: Plan, number: int, cell: PlannedCell, *, reserve: bool = False, attempt: int = 1) -> RunnerCell:
+    """One cell of the order as the runner gets it, under its number."""
     arm = plan.arm(cell.arm)
     return RunnerCell(
         number=number,
@@ -114,18 +115,14 @@ def _cell(plan: Plan, number: int, cell: PlannedCell, *, reserve: bool = False, 
     )
 
 
-def runner_cells(plan: Plan, skip: Sequence[PlannedCell] = ()) -> tuple[RunnerCell, ...]:
-    """Every cell in its order with its number, then the spare blocks for blocks lost before treatment.
-
-    `skip` are cells that an earlier part of the run has already ended (resume); numbers stay as they were.
-    """
-    ended = set(skip)
-    cells = [_cell(plan, number, cell) for number, cell in enumerate(plan.cells, start=1) if cell not in ended]
+def runner_cells(plan: Plan) -> tuple[RunnerCell, ...]:
+    """Every cell in its order, numbered from 1, then the spare blocks for blocks lost before treatment."""
+    cells = [render_cell(plan, number, cell) for number, cell in enumerate(plan.cells, start=1)]
     number = len(plan.cells)
     for spare in range(1, plan.spare_blocks + 1):
         for cell in appended_block(plan.runnable, plan.blocks + spare, plan.seed):
             number += 1
-            cells.append(_cell(plan, number, cell, reserve=True))
+            cells.append(render_cell(plan, number, cell, reserve=True))
     return tuple(cells)
 
 

@@ -1,0 +1,152 @@
+"""Follows one run from its first journal line to its last, and leaves rows, tables and a last view behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from entity_tui.device.facts import Facts
+from entity_tui.device.snapshot import Snapshot
+from entity_tui.experiments import follow as loop
+from entity_tui.experiments.collect import RunContext
+from entity_tui.experiments.context import run_context
+from entity_tui.experiments.estimate import estimate
+from entity_tui.experiments.live import RunView
+from entity_tui.experiments.plan import Plan
+from entity_tui.experiments.progress import RunProgress
+from entity_tui.experiments.rebuild import Ending, ending, rows_of_cell, rows_of_run
+from entity_tui.experiments.render import start_temperature_c
+from entity_tui.experiments.run_files import fetch_cell, keep_cell, kept_cell, samples_csv
+from entity_tui.records.journal_events import CellEvent, Event, EventKind
+from entity_tui.records.reanalysis import reanalyse
+from entity_tui.records.run_directory import ROWS_FILE, SAMPLES_FILE, RunDirectory, RunInfo
+from entity_tui.records.schema import Row
+from entity_tui.records.store import RunStore
+from entity_tui.transport.base import Transport, TransportError
+
+OnView = Callable[[RunView], None]
+START_POLL_S = 0.2
+START_POLLS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """A run as it ended; `outcome` is `done` or the state that ended it."""
+
+    session_id: str
+    plan: Plan
+    rows: tuple[Row, ...]
+    view: RunView
+    directory: RunDirectory
+    outcome: str
+
+
+@dataclass(slots=True)
+class Following:
+    """One run being followed. `runners` is how many runners its journal must name before an end counts."""
+
+    transport: Transport
+    plan: Plan
+    info: RunInfo
+    snapshot: Snapshot
+    facts: Facts
+    store: RunStore
+    on_view: OnView
+    runners: int = 1
+    events: list[Event] = field(default_factory=list)
+    files: dict[str, dict[str, bytes]] = field(default_factory=dict)
+
+    @property
+    def run(self) -> RunDirectory:
+        """The run's folder on this computer."""
+        return self.store.run(self.info.session_id)
+
+    @property
+    def context(self) -> RunContext:
+        """What its rows have in common."""
+        return run_context(self.plan, self.info, self.snapshot, self.facts)
+
+    def _progress(self) -> RunProgress:
+        return RunProgress(
+            self.plan,
+            self.info.session_id,
+            estimate=estimate(self.plan, self.facts, clock_factor=self.info.clock_factor),
+            start_c=start_temperature_c(self.facts),
+            simulated=self.info.simulated,
+            clock_factor=self.info.clock_factor,
+            plan_lines=self.plan.notes,
+            directory=self.run.path,
+        )
+
+    async def to_end(self) -> RunResult:
+        """Follow until the run's last line, however long the link is away. Raises the transport's stable errors."""
+        progress = self._progress()
+        self.on_view(progress.view)
+        folder = loop.run_directory(self.transport, self.info.session_id)
+
+        def link(error: TransportError | None) -> None:
+            words = "the link is back" if error is None else f"link lost: {error.title}; the run goes on on the device"
+            if (error is None) != (progress.view.link == "ready"):
+                progress.log(words, "warning")
+            progress.change(link="ready" if error is None else "lost")
+            self.on_view(progress.view)
+
+        try:
+            for _ in range(START_POLLS):
+                await self._read(progress, folder, link)
+                if sum(1 for event in self.events if event.kind is EventKind.RUN_START) >= self.runners:
+                    break
+                # A resumed runner has the lock but not yet its first line: the last line is still the old runner's.
+                self.events.clear()
+                await asyncio.sleep(START_POLL_S)
+            end = ending(self.events)
+        except loop.RunnerDied as error:
+            lost = "device_rebooted" if error.rebooted else "link_lost"
+            end = Ending(lost, error.title)
+            progress.log(str(error), "error")
+        await self._keep_journal(folder)
+        return self._finish(progress, end)
+
+    async def _read(self, progress: RunProgress, folder: str, link: Callable[[TransportError | None], None]) -> None:
+        context = self.context
+        async for event in loop.follow(self.transport, self.info.session_id, on_link=link):
+            self.events.append(event)
+            progress.apply(event)
+            if isinstance(event, CellEvent):
+                if event.directory not in self.files:
+                    self.files[event.directory] = await self._cell_files(folder, event)
+                progress.add_rows(rows_of_cell(context, event, self.files[event.directory]))
+                self.store.save(self.info, progress.rows)
+            self.on_view(progress.view)
+
+    async def _cell_files(self, folder: str, event: CellEvent) -> dict[str, bytes]:
+        kept = kept_cell(self.run, event)
+        if kept is None:
+            kept = await fetch_cell(self.transport, folder, event)
+            keep_cell(self.run, event, kept)
+        return kept
+
+    async def _keep_journal(self, folder: str) -> None:
+        """Bring the rest of the journal over, as bytes, so that the folder holds exactly what the device holds."""
+        try:
+            data = await self.transport.read(f"{folder}/journal", offset=self.run.journal_size())
+        except TransportError:
+            return  # the device is gone; what was read is in the rows
+        if data:
+            self.run.append_journal(data)
+
+    def _finish(self, progress: RunProgress, end: Ending) -> RunResult:
+        rows = rows_of_run(self.context, self.events, lambda event: self.files.get(event.directory, {}), end)
+        progress.rows = list(rows)
+        outcome = end.outcome or "cancelled"
+        info = replace(self.info, state=outcome)
+        self.store.save(info, rows)
+        cells = [event for event in self.events if isinstance(event, CellEvent)]
+        text = samples_csv([(event, self.files.get(event.directory, {})) for event in cells])
+        self.run.write_file(SAMPLES_FILE, text)
+        if any(row.value is not None for row in rows):
+            reanalyse(self.run)
+        view = progress.finish(outcome, self.run.path / ROWS_FILE)
+        self.on_view(view)
+        return RunResult(info.session_id, self.plan, rows, view, self.run, outcome)
