@@ -15,6 +15,12 @@ def _hex_key(key: str) -> str:
     return "" if re.fullmatch(r"0x[0-9a-f]{1,4}", key) else "expected a lower-case hexadecimal number such as 0xd05"
 
 
+def _placeholders(line: str) -> str:
+    known = {"threads", "threads_batch", "generic_threads"}
+    unknown = set(re.findall(r"\{(.*?)\}", line)) - known
+    return f"unknown placeholder {', '.join(sorted(unknown))}" if unknown else ""
+
+
 MIDR: Shape = Record(
     required={
         "implementers": MapOf(
@@ -74,12 +80,6 @@ RUNTIMES: Shape = Record(
                 ),
             }
         ),
-        "kleidiai": Record(
-            required={
-                "version": TEXT,
-                "kernels": MapOf(ListOf(Record(required={"name": TEXT, "needs": WORDS}, optional={"only": TEXT}))),
-            }
-        ),
     }
 )
 
@@ -98,4 +98,26 @@ CHIPS: Shape = Record(
     }
 )
 
-SHAPES: dict[str, Shape] = {"midr.yaml": MIDR, "runtimes.yaml": RUNTIMES, "chips.yaml": CHIPS}
+PRESETS: Shape = Record(
+    required={
+        "presets": MapOf(
+            Record(required={"title": TEXT, "mask": Scalar(str, choices=("free", "minus_reserve", "slowest_class"))})
+        )
+    },
+    optional={
+        "constants": MapOf(Record(required={"value": TEXT, "evidence": TEXT, "failed": TEXT})),
+        "formats": MapOf(
+            Record(
+                required={
+                    "title": TEXT,
+                    "inferred": Scalar(bool),
+                    "lines": ListOf(Scalar(str, check=_placeholders), minimum=1),
+                    "has_command": Scalar(bool),
+                }
+            )
+        ),
+        "inferred_note": TEXT,
+    },
+)
+
+SHAPES: dict[str, Shape] = {"midr.yaml": MIDR, "runtimes.yaml": RUNTIMES, "chips.yaml": CHIPS, "presets.yaml": PRESETS}

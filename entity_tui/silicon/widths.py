@@ -75,6 +75,11 @@ def littletai_batch_threads(online: int) -> int:
     return max(1, online - littletai_reserve(online))
 
 
+def background_share(online: int) -> int:
+    """LITTLETai's background cores on a device of one class: half of them, at least one."""
+    return max(1, online // 2)
+
+
 def engine_default_width(topology: Topology) -> int | None:
     """What llama.cpp itself would use: distinct thread-sibling lines counted from cpu0 to the first gap.
 
