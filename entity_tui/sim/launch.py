@@ -1,4 +1,4 @@
-"""Start a simulated phone in a process of its own and hand back its address: the one way in for tests, demos and users."""
+"""Start a simulated phone in a process of its own and hand back its address: the way in for tests, demos and users."""
 
 from __future__ import annotations
 
