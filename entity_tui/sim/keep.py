@@ -100,10 +100,10 @@ async def _running(note: Path) -> KeptPhone | None:
 
 
 async def _occupied(phone: KeptPhone) -> bool:
-    """True while a benchmark runs on the phone."""
+    """True while anything runs on the phone that nobody is connected to wait for."""
     with contextlib.suppress(EntityError, TimeoutError, ValueError):
         status = json.loads(await phone.ctl("status", timeout_s=5.0))
-        return bool(status.get("jobs") or status.get("workload"))
+        return bool(status.get("processes"))
     return False
 
 
