@@ -115,7 +115,7 @@ wait_cs() {
 	seconds "$1"
 	if [ "$waiter" = read ] && [ "$factor" -gt 1 ]; then
 		_k=$(($1 * 10 / factor))
-		[ "$_k" -ge 20 ] || _k=20
+		[ "$_k" -ge 5 ] || _k=5
 		_m=$((_k % 1000 + 1000))
 		S=$((_k / 1000)).${_m#1}
 	fi

@@ -103,8 +103,8 @@ start_workload() {
 		export GGML_NO_BACKTRACE
 		cd "$_dir" || exit 126
 		eval "set -- $_words"
-		[ -z "$_mask" ] || set -- taskset "$_mask" "$@"
 		[ -z "$use_setsid" ] || set -- setsid "$@"
+		[ -z "$_mask" ] || set -- taskset "$_mask" "$@"
 		exec 3<&- 8<&-
 		exec "$@"
 	) >"$cell_dir/$phase.out" 2>"$cell_dir/$phase.err" </dev/null &
@@ -159,11 +159,11 @@ readback() {
 			eval "_old=\${t1_$_tid-} _was=\${c_$_tid-}"
 			if [ -z "$_old" ]; then
 				tids="$tids $_tid"
-				eval "t0_$_tid=$_ticks h_$_tid=0 n_$_tid=0"
+				eval "h_$_tid=0"
 				_old=0
 			fi
 			[ -z "$_was" ] || [ "$_was" = "$_cpu" ] || eval "h_$_tid=\$((h_$_tid + 1))"
-			eval "t1_$_tid=$_ticks c_$_tid=$_cpu m_$_tid=$M n_$_tid=\$((n_$_tid + 1))"
+			eval "t1_$_tid=$_ticks c_$_tid=$_cpu m_$_tid=$M"
 			if [ "$_ticks" -gt "$_old" ]; then
 				eval "by_$_cpu=\$((\${by_$_cpu:-0} + _ticks - _old))"
 				case " $used_cpus " in *" $_cpu "*) ;; *) used_cpus="$used_cpus $_cpu" ;; esac
@@ -308,15 +308,15 @@ last_words() {
 report_launch() {
 	_threads= _worked= _every= _grew=0 _moves=0 _source=sampled
 	for _tid in $tids; do
-		eval "_a=\$t0_$_tid _b=\$t1_$_tid _m=\$m_$_tid _c=\$c_$_tid _h=\$h_$_tid _s=\${s_$_tid:-} _n=\$n_$_tid"
-		eval "unset t0_$_tid t1_$_tid m_$_tid c_$_tid h_$_tid s_$_tid n_$_tid"
+		eval "_b=\$t1_$_tid _m=\$m_$_tid _c=\$c_$_tid _h=\$h_$_tid _s=\${s_$_tid:-}"
+		eval "unset t1_$_tid m_$_tid c_$_tid h_$_tid s_$_tid"
 		_g=0
-		if [ "$_b" -gt "$_a" ] || { [ "$_n" -eq 1 ] && [ "$_b" -gt 0 ]; }; then
+		if [ "$_b" -gt 0 ]; then # it was born in this launch: any CPU time has grown from nothing
 			_g=1
 			_grew=$((_grew + 1))
 			case $_worked in '' | "$_m") _worked=$_m ;; *) _worked=mixed ;; esac
 		fi
-		case $_every in '' | "$_m") _every=$_m ;; *) _every=mixed ;; esac
+		[ "$_tid" != "$pid" ] || _every=$_m
 		_threads="$_threads${_threads:+,}$_tid:$_m:$_b:$_g:$_c:${_s:--}"
 		if [ -n "$_s" ]; then _moves=$((_moves + _s)) _source=sched; else _moves=$((_moves + _h)); fi
 	done

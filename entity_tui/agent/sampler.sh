@@ -14,6 +14,9 @@ every_slow=100
 exec 8<&0
 choose_clock
 choose_waiter
+# A simulated device's hours may pass in minutes; its watcher still wants so many lines a second of his own time.
+period=$((period * factor)) every_thermal=$((every_thermal * factor)) every_battery=$((every_battery * factor))
+every_slow=$((every_slow * factor))
 say "entity-sampler 1"
 say "info shell=$shell clock=$clock wait=$waiter period_cs=$period pid=$$ factor=$factor"
 
