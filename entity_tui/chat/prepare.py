@@ -108,7 +108,7 @@ def _threads(settings: ChatSettings, found: Widths) -> tuple[int, int, str]:
 
 def _placement(settings: ChatSettings, found: Widths) -> tuple[str, str, str]:
     """(hex mask or empty, words, rule)."""
-    from entity_tui.silicon.masks import format_cpu_list
+    from entity_tui.device.cpu_lists import format_cpu_list
 
     if settings.placement == "scheduler":
         return found.all_mask, "scheduler", "mask reset to every CPU"
@@ -118,7 +118,7 @@ def _placement(settings: ChatSettings, found: Widths) -> tuple[str, str, str]:
         return found.efficiency_mask, f"little cores {format_cpu_list(found.little_cpus)}", "the slowest cores"
     cpus = found.pin_cpus
     if settings.threads > len(cpus):
-        from entity_tui.silicon.masks import format_mask
+        from entity_tui.device.cpu_lists import format_mask
 
         cpus = found.all_cpus
         return format_mask(cpus), "scheduler", "more threads than fast cores"
