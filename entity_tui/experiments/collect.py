@@ -16,7 +16,7 @@ from entity_tui.experiments.launches import mask_text
 from entity_tui.experiments.plan import Plan, cell_key
 from entity_tui.experiments.states import state
 from entity_tui.experiments.surroundings import surroundings
-from entity_tui.records.journal import CellEvent, GateOutcome, LaunchEnd
+from entity_tui.records.journal_events import CellEvent, GateOutcome, LaunchEnd
 from entity_tui.records.schema import Metric, Phase, Role, Row, Usability, metric_row
 
 
@@ -101,12 +101,12 @@ def cell_rows(context: RunContext, event: CellEvent, files: Mapping[str, bytes])
         if row is not None and row.value is not None:
             rows.append(row)
             values[launch.phase] = row.value
-    if found in (OK, "throttled") and {Phase.PREFILL, Phase.DECODE} <= set(values):
+    if usability is not Usability.VOID and {Phase.PREFILL, Phase.DECODE} <= set(values):
         ttft = ttft_derived_ms(values[Phase.PREFILL], values[Phase.DECODE], plan.n_prompt)
         rows.append(metric_row(replace(base, phase=Phase.CELL), Metric.TTFT_DERIVED_MS, ttft))
     if rows and usability is not Usability.VOID:
         rows += power.rows(base, plan.n_gen, values.get(Phase.DECODE))
-    if not rows or usability is Usability.VOID:
+    if not rows or (usability is Usability.VOID and found != "warmup"):
         rows.append(metric_row(replace(base, phase=Phase.CELL), Metric.OUTCOME, None))
     return tuple(rows)
 

@@ -86,9 +86,9 @@ def _word(arm: Arm, last: Row | None, done: int, planned: int) -> str:
         return "skipped_incapable"
     if last is None:
         return "queued"
-    if last.state != "ok":
-        return last.state
-    return "done" if done >= planned else "ok"
+    if done >= planned and last.usability != Usability.VOID:
+        return "done"
+    return last.state
 
 
 def _power_note(rows: Sequence[Row], power: Summary | None) -> str:
