@@ -74,8 +74,8 @@ async def live(options: argparse.Namespace) -> None:
         if not options.stay:
             loop.add_reader(sys.stdin.fileno(), _end_of_input, words.ended)
         endings = {
-            asyncio.create_task(phone.enclosure.ended.wait()),
-            asyncio.create_task(words.ended.wait()),
+            asyncio.create_task(_until(phone.enclosure.ended)),
+            asyncio.create_task(_until(words.ended)),
         }
         if options.linger:
             endings.add(asyncio.create_task(_deserted(phone, options.linger)))
@@ -88,12 +88,16 @@ async def live(options: argparse.Namespace) -> None:
 
 
 async def _deserted(phone: Phone, seconds: float) -> None:
-    """Return once nobody has been connected for so long and no job runs on the phone."""
+    """Return once nobody has been connected for so long and nothing ran on the phone."""
     alone_since = time.monotonic()
     while time.monotonic() - alone_since < seconds:
         await asyncio.sleep(min(5.0, seconds / 4))
-        if phone.adbd.links:
+        if phone.adbd.links or phone.view.pids():
             alone_since = time.monotonic()
+
+
+async def _until(event: asyncio.Event) -> None:
+    await event.wait()
 
 
 def _end_of_input(ended: asyncio.Event) -> None:

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +48,23 @@ def _folder() -> Path:
 def _note(profile: str) -> Path:
     """One note per profile; a path of a snapshot file becomes a plain name."""
     return _folder() / f"phone-{re.sub(r'[^A-Za-z0-9._-]', '_', profile)[-80:]}.json"
+
+
+@contextlib.contextmanager
+def noted(row: dict[str, object]) -> Iterator[None]:
+    """Leave a note about a phone that runs in the foreground, for `entity-tui sim ctl` to find it."""
+    note = _folder() / f"sim-{os.getpid()}.json"
+    note.write_text(json.dumps(row), encoding="utf-8")
+    try:
+        yield
+    finally:
+        note.unlink(missing_ok=True)
+
+
+async def running_phones() -> tuple[KeptPhone, ...]:
+    """Every demo phone of this user that answers, kept ones and those in the foreground of a terminal."""
+    found = [await _running(note) for note in sorted(_folder().glob("*.json"))]
+    return tuple(phone for phone in found if phone is not None)
 
 
 async def kept_phone(profile: str, *, speed: float | None = None) -> KeptPhone:

@@ -96,6 +96,7 @@ class Words:
                 "shell": phone.programs.shell,
                 "tools": phone.programs.tools,
                 "links": len(phone.adbd.links),
+                "jobs": len(phone.workload.benches) + phone.workload.engines,
                 "processes": len(phone.view.pids()),
                 "chip_c": round(body.chip_c, 2),
                 "body_c": round(body.body_c, 2),

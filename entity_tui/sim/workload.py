@@ -48,6 +48,8 @@ class Workload:
     """How busy other work keeps each core, set by `ctl load`."""
     benches: dict[int, StandIn] = field(default_factory=dict)
     runs: int = 0
+    engines: int = 0
+    """Real engines that were at work in the last step."""
     _ask: int = -1
     _heard: bytes = b""
     _jobs: set[asyncio.Task[None]] = field(default_factory=set)
@@ -193,7 +195,7 @@ class Workload:
         self, living: list[int], real_s: float, online: tuple[int, ...], busy: dict[int, float]
     ) -> float:
         """Cover new processes, and count real engines as load; returns the memory traffic guessed for them, GB/s."""
-        memory = 0.0
+        memory, self.engines = 0.0, 0
         for pid in living:
             if pid not in self._seen:
                 self._seen.add(pid)
@@ -205,6 +207,7 @@ class Workload:
             shares = sorted(self.view.busy_threads(pid, real_s), reverse=True)
             active = [share for share in shares if share > 0.05]
             if active:
+                self.engines += 1
                 mask = [cpu for cpu in self.view.mask_of(pid) if cpu in online] or list(online)
                 cpus, _ = place(self.image.silicon, len(active), mask)
                 for cpu, share in zip(cpus, active, strict=False):
