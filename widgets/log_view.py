@@ -30,7 +30,8 @@ def entry_line(entry: LogEntry) -> Line:
     spans: list[Span] = [(f"{entry.clock} ", Ink.MUTED)]
     if mark:
         spans.append((mark, LEVEL_INK[entry.level]))
-    spans += [(left(entry.source, 8 if not mark else 6) + " ", Ink.MUTED), (entry.text, Ink.TEXT)]
+    source = left(entry.source, 8 if not mark else 6) + " " if entry.source else ""
+    spans += [(source, Ink.MUTED), (entry.text, Ink.TEXT)]
     return tuple(spans)
 
 

@@ -105,7 +105,7 @@ def run_progress(run: RunView, width: int) -> Line:
         eta = "stopping after this cell"
     words = f"randomised blocks, seed {run.seed}   block {min(run.blocks_done + 1, run.blocks_planned)} of "
     words += str(run.blocks_planned)
-    return progress_line(words if width >= 70 else "", bar, counts, eta)
+    return progress_line(words if width >= 90 else "", bar, counts, eta)
 
 
 def plan_rows(run: RunView) -> tuple[Line, ...]:
