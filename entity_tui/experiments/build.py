@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,12 +14,15 @@ from entity_tui.engine.build import EngineBuild
 from entity_tui.errors import UsageError
 from entity_tui.experiments.arm_specs import ArmSpec
 from entity_tui.experiments.arms import Arm
+from entity_tui.experiments.estimate import guessed_decode_tok_s
 from entity_tui.experiments.order import balanced_pairs, grouped, randomised_blocks, warmup_cell
 from entity_tui.experiments.plan import EngineRef, Gate, Limits, ModelRef, Plan, PlannedCell, Protocol
 from entity_tui.experiments.resolve import Ground, configuration, mark_doubles, resolve
 from entity_tui.records.schema import Metric, Role
 
 SEED_BITS = 31
+ENERGY_SECONDS = 75.0
+"""What an energy cell aims at: a minute is needed, and the speed is only guessed before the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,8 @@ class Choices:
     equivalent_margin: float | None = None
     alpha: float | None = None
     expect: str = ""
+    energy: bool = False
+    """Generate enough tokens for an energy claim: a decode window of at least a minute."""
     fixed_order: bool = False
     flags: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -159,7 +165,7 @@ def assemble(design: Design, setting: Setting, choices: Choices) -> Plan:
         engine=setting.engine,
         model=setting.model,
         n_prompt=512 if choices.n_prompt is None else choices.n_prompt,
-        n_gen=128 if choices.n_gen is None else choices.n_gen,
+        n_gen=_generated(choices, setting),
         n_depth=choices.n_depth,
         repetitions=choices.repetitions,
         load_mode=choices.load_mode,
@@ -171,6 +177,15 @@ def assemble(design: Design, setting: Setting, choices: Choices) -> Plan:
         options=design.options,
     )
     return replace(plan, notes=notes(plan, design))
+
+
+def _generated(choices: Choices, setting: Setting) -> int:
+    """Tokens to generate: 128, what the user asked for, or as many as an energy claim needs at a guessed speed."""
+    asked = 128 if choices.n_gen is None else choices.n_gen
+    if not choices.energy:
+        return asked
+    rate = guessed_decode_tok_s(setting.model.size_bytes)
+    return max(asked, math.ceil(ENERGY_SECONDS * rate / 64) * 64)
 
 
 def _possible(declared: Sequence[Comparison], running: Sequence[Arm], expect: str) -> tuple[Comparison, ...]:

@@ -1,4 +1,4 @@
-"""What is already on the device when a run is asked for: a run to follow, to collect, to resume, or to be left alone."""
+"""What is already on the device when a run is asked for: a run to follow, to collect or to resume."""
 
 from __future__ import annotations
 
