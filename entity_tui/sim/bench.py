@@ -99,6 +99,8 @@ class BenchRun:
     _left: float = 0.0
     _work: Work = field(default_factory=lambda: Work(1.0, 1.0))
     _mask: tuple[int, ...] = ()
+    _depth: int = 0
+    """Tokens of the prefix that is kept in memory between tests."""
 
     def advance(self, span_s: float, around: Surroundings) -> None:
         """Do `span_s` seconds of the phone's time worth of work; sets `exit_code` when the run is over."""
@@ -228,10 +230,11 @@ class BenchRun:
             yield Phase("prompt", tokens=test.n_prompt) if test.n_prompt else Phase("decode", tokens=1)
         for repetition in range(options.repetitions):
             if test.n_depth:
-                cached = " (cached)" if repetition else ""
+                cached = " (cached)" if self._depth == test.n_depth else ""
                 progress(f"depth run {repetition + 1}/{options.repetitions}{cached}")
                 if not cached:
                     yield Phase("prompt", tokens=test.n_depth)
+                    self._depth = test.n_depth
             progress(f"{word} run {repetition + 1}/{options.repetitions}")
             spent_s = 0.0
             for kind, tokens in (("prompt", test.n_prompt), ("decode", test.n_gen)):

@@ -35,17 +35,17 @@ class SimBody:
 
     idle_w: float = 0.65
     memory_w_per_gb_s: float = 0.10
-    wait_power_share: float = 0.75
+    wait_power_share: float = 0.45
     """What a core draws that spins at a barrier, as a share of a busy one."""
-    chip_k_per_w: float = 10.0
+    chip_k_per_w: float = 9.5
     chip_j_per_k: float = 0.5
     body_k_per_w: float = 4.5
     body_j_per_k: float = 180.0
     ambient_c: float = 25.0
     start_c: float = 31.0
-    trip_c: float = 82.0
+    trip_c: float = 71.0
     """The chip's temperature at which clocks are taken down, whatever the thermal status says."""
-    release_c: float = 74.0
+    release_c: float = 63.0
     skin_status_c: tuple[float, ...] = (39.0, 41.0, 43.0, 45.0, 47.0, 55.0)
     """Body temperatures of thermal status 1 to 6."""
     charger_w: float = 1.2
