@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from entity_tui import config
-from entity_tui.commands import model_files, model_quality
+from entity_tui.commands.model_files import COMMANDS as FILE_COMMANDS
+from entity_tui.commands.model_quality import COMMANDS as QUALITY_COMMANDS
 from entity_tui.commands.options import (
     device_options,
     json_option,
@@ -154,5 +155,5 @@ def _inspected(
     return file_row(local_model(path.resolve()), local_census(path), known, catalog=entries, place=Place.LAPTOP)
 
 
-for _extra in (*model_files.COMMANDS, *model_quality.COMMANDS):
+for _extra in (*FILE_COMMANDS, *QUALITY_COMMANDS):
     command.add_command(_extra)

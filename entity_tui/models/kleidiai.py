@@ -87,33 +87,31 @@ def kernel_for(weight_type: str, isa: IsaFeatures) -> Kernel:
     return Kernel(weight_type, None, f"this CPU has none of {', '.join(' + '.join(needs) for _, needs in rows)}")
 
 
-def answers(
-    weight_types: Iterable[str], isa: IsaFeatures, *, build_origin: str = "", log_lines: Iterable[str] = ()
-) -> KleidiAnswers:
-    """The three answers for a file's weight types on a CPU, with what is known of the build and its log.
+@dataclass(frozen=True, slots=True)
+class SeenInLog:
+    """What an engine's log said of KleidiAI; None where it did not tell. `evidence` is the line."""
 
-    `build_origin` is "official-android" for a release archive, which is built without KleidiAI; the default is the
-    same answer, since that is what a user has until a log says otherwise.
-    """
-    lines = list(log_lines)
-    said = next((line for line in lines if "KLEIDIAI = 1" in line or "CPU_KLEIDIAI" in line or "kleidiai:" in line), "")
-    buffer = next((line for line in lines if "CPU_KLEIDIAI" in line and "buffer size" in line), "")
-    refused = next((line for line in lines if "kleidiai: no kernel for tensor type" in line), "")
-    system = next((line for line in lines if "system_info" in line), "")
     in_build: bool | None = None
-    evidence = ""
-    if said:
-        in_build, evidence = True, said.strip()[:200]
-    elif system or build_origin in ("", "official-android"):
-        in_build = False
-        evidence = "its system_info line does not list KLEIDIAI" if system else "official Android builds leave it out"
-    if build_origin == "xllamacpp" and not said:
-        in_build, evidence = False, "an x86 engine has no Arm kernels"
-    kernels = tuple(kernel_for(name, isa) for name in sorted(set(weight_types)))
     ran: bool | None = None
-    proof = "no log of a load was seen"
-    if buffer:
-        ran, proof = True, buffer.strip()[:200]
-    elif refused or (system and in_build is False):
-        ran, proof = False, (refused.strip() or "KLEIDIAI is not in the build")[:200]
+    evidence: str = ""
+
+
+def answers(
+    weight_types: Iterable[str], isa: IsaFeatures, *, build_origin: str = "", seen: SeenInLog | None = None
+) -> KleidiAnswers:
+    """The three answers for a file's weight types on a CPU, with what a log of the engine said.
+
+    Without a log the first answer is "not in this build": the official Android archives leave KleidiAI out, and that
+    is what a user has. `build_origin` "unknown" says that nothing is known of the build at all.
+    """
+    log = seen or SeenInLog()
+    in_build, evidence = log.in_build, log.evidence
+    if in_build is None and build_origin != "unknown":
+        in_build, evidence = False, "official llama.cpp builds leave it out; no log of this one says otherwise"
+    if isa.architecture.startswith("x86"):
+        in_build, evidence = False, "KleidiAI is for Arm CPUs"
+    kernels = tuple(kernel_for(name, isa) for name in sorted(set(weight_types)))
+    ran, proof = log.ran, log.evidence
+    if ran is None:
+        ran, proof = (False, "it is not in the build") if log.in_build is False else (None, "no load was seen")
     return KleidiAnswers(in_build, evidence, kernels, ran, proof)

@@ -12,7 +12,7 @@ from entity_tui.models.catalog import CatalogEntry, QualityPrice, quality_of
 from entity_tui.models.census import Census, Coverage, kernel_coverage
 from entity_tui.models.context import Window, adaptive_window
 from entity_tui.models.fit import Fit, FitLevel, MemoryReading, Subject, fit
-from entity_tui.models.kleidiai import ENTITY_ELIGIBLE, KleidiAnswers, answers, kernel_for
+from entity_tui.models.kleidiai import ENTITY_ELIGIBLE, KleidiAnswers, SeenInLog, answers, kernel_for
 from entity_tui.models.on_device import ModelFile
 from entity_tui.models.predict import HeldOut, Machine, OwnRun, Prediction, held_out, predict
 from entity_tui.models.repack import repack_bytes, repacked_types
@@ -73,7 +73,7 @@ class Known:
     machine: Machine | None = None
     runs: Sequence[OwnRun] = ()
     build_origin: str = ""
-    log_lines: Sequence[str] = ()
+    seen: SeenInLog | None = None
 
 
 def quant_of_name(file_name: str) -> str:
@@ -160,7 +160,7 @@ def _row(source: _Source, subject: Subject, known: Known) -> ModelRow:
     coverage = kleidi = None
     if census is not None and known.isa is not None:
         names = [share.type for share in census.types]
-        kleidi = answers(names, known.isa, build_origin=known.build_origin, log_lines=known.log_lines)
+        kleidi = answers(names, known.isa, build_origin=known.build_origin, seen=known.seen)
         covered = frozenset(kernel.weight_type for kernel in kleidi.kernels if kernel.family and not kernel.prompt_only)
         coverage = kernel_coverage(census.types, covered - {"F32"})
     return ModelRow(
