@@ -286,6 +286,8 @@ class EntityApp(App[None]):
 
     def action_interrupt(self) -> None:
         """Stop what this screen runs; quit when nothing runs anywhere."""
+        if isinstance(self.screen, ChatScreen) and self.screen.stop_reply():
+            return
         if not self.run_in_flight():
             self.exit()
             return

@@ -23,6 +23,7 @@ from entity_tui.telemetry import Telemetry
 from entity_tui.transport.base import DeviceState, NotReady, Transport, TransportError
 
 if TYPE_CHECKING:
+    from entity_tui.chat.room import ChatRoom
     from entity_tui.device.facts import Facts
     from entity_tui.device.live import Live
     from entity_tui.device.sample import Sample
@@ -109,6 +110,7 @@ class Session:
         self._tasks: set[asyncio.Task[None]] = set()
         self._ready = asyncio.Event()
         self._relearn = False
+        self._chat: ChatRoom | None = None
         self.speed: float | None = None
         """Clock factor for a demo phone, None for its default."""
 
@@ -275,7 +277,9 @@ class Session:
             self._update(sample=sample, live=live, sample_at=time.monotonic(), link_ms=link_ms)
 
     async def close(self) -> None:
-        """Let go of the device; detached runs on it live on."""
+        """Let go of the device; detached runs on it live on, the chat's server is ended."""
+        if self._chat is not None and self.transport is not None:
+            await self._chat.close()
         tasks, self._tasks = tuple(self._tasks), set()
         for task in tasks:
             if task is not asyncio.current_task():
@@ -300,6 +304,36 @@ class Session:
             at = datetime.now().astimezone().strftime("%H:%M:%S")
             self._update(loaded_variant=variant, loaded_at=at)
             self.log.add("device", f"loader: CPU variant {variant}")
+
+    @property
+    def chat(self) -> ChatRoom:
+        """The conversation with the model on the device; made when it is first asked for."""
+        if self._chat is None:
+            from entity_tui.chat.room import ChatRoom
+            from entity_tui.chat.store import ConversationStore
+
+            self._chat = ChatRoom(
+                ConversationStore(config.data_folder() / "conversations.db"),
+                self._chat_device,
+                thermal_status=lambda: self.view.live.thermal_status if self.view.live else None,
+                power=self._power_now,
+                on_variant=self.loaded,
+            )
+        return self._chat
+
+    def _chat_device(self) -> tuple[Transport, Facts]:
+        if self.busy:
+            raise UsageError("a run is in flight; chat waits until it is done", fix="3 shows it, s stops it")
+        transport = self._needs_device()
+        assert self.view.facts is not None
+        return transport, self.view.facts
+
+    def _power_now(self) -> tuple[float | None, str]:
+        """Watts of the newest sample, or why there are none."""
+        live = self.view.live
+        if live is None:
+            return None, "no sample yet"
+        return live.values.get("power_w"), live.power_note
 
     def _needs_device(self) -> Transport:
         if self.transport is None or self.view.facts is None:

@@ -120,6 +120,21 @@ class Transcript(Panel):
         rows[-1] = (*rows[-1], ("▌", Ink.ACCENT))
         return [*rows, BLANK]
 
+    def find(self, words: str, step: int) -> bool:
+        """Bring the next (`step` 1) or previous (-1) row that holds `words` to the top; False without one."""
+        wanted = words.casefold()
+        hits = [row for row, spans in enumerate(self._rows) if wanted in text_of(spans).casefold()]
+        if not hits:
+            return False
+        if step > 0:
+            target = next((row for row in hits if row > self.top_row), hits[0])
+        else:
+            target = next((row for row in reversed(hits) if row < self.top_row), hits[-1])
+        self._followed = False
+        self.top_row = target
+        self.redraw()
+        return True
+
     def turn_at(self, row: int) -> int | None:
         """Key of the turn a row belongs to."""
         found = None

@@ -108,6 +108,12 @@ class ChatRoom:
         self._arrivals: list[float] = []
         self._stopping = False
 
+    @property
+    def kv_mib(self) -> float | None:
+        """MiB the server allocated for its KV cache, by its own log; None before it said so."""
+        status = self._server.status if self._server is not None else None
+        return status.log.kv_mib if status is not None else None
+
     def _change(self, **changes: object) -> None:
         self.view = replace(self.view, sequence=self.view.sequence + 1, **changes)  # type: ignore[arg-type]
 
