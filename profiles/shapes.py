@@ -120,4 +120,40 @@ PRESETS: Shape = Record(
     },
 )
 
-SHAPES: dict[str, Shape] = {"midr.yaml": MIDR, "runtimes.yaml": RUNTIMES, "chips.yaml": CHIPS, "presets.yaml": PRESETS}
+DEVICETREE: Shape = Record(
+    required={
+        "fallback_mhz": MapOf(MapOf(Scalar(int, minimum=1))),
+        "core_names": MapOf(TEXT),
+    }
+)
+
+STATE = Record(required={"state": Scalar(str, choices=("present", "degraded", "absent")), "words": TEXT})
+
+PORTABILITY: Shape = Record(
+    required={
+        "note_ios": TEXT,
+        "mechanisms": MapOf(
+            Record(
+                required={
+                    "title": TEXT,
+                    "android": STATE,
+                    "termux": STATE,
+                    "linux": STATE,
+                    "macos": STATE,
+                    "ios": STATE,
+                }
+            )
+        ),
+        "ios_figures": MapOf(MapOf(Scalar(float))),
+        "ios_caveat": TEXT,
+    }
+)
+
+SHAPES: dict[str, Shape] = {
+    "midr.yaml": MIDR,
+    "runtimes.yaml": RUNTIMES,
+    "chips.yaml": CHIPS,
+    "presets.yaml": PRESETS,
+    "devicetree.yaml": DEVICETREE,
+    "portability.yaml": PORTABILITY,
+}

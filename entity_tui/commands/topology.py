@@ -107,7 +107,7 @@ def _print_widths(found: Widths) -> None:
 
     def line(name: str, threads: int, cpus: tuple[int, ...], mask: str, source: str) -> None:
         where = f"cpu {format_cpu_list(cpus):9s} mask {mask:>5s}" if cpus else "no core of known speed to place it on"
-        click.echo(f"{name:11s}{threads} threads  {where}  {source}")
+        click.echo(f"{name:11s}{threads} {'thread ' if threads == 1 else 'threads'}  {where}  {source}")
 
     line("decode", found.decode, found.decode_cpus, found.decode_mask, found.decode_source)
     line("prefill", found.prefill, found.prefill_cpus, found.prefill_mask, found.prefill_source)

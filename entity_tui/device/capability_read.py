@@ -66,8 +66,20 @@ def _tool(snapshot: Snapshot, key: str, title: str, name: str, missing: Ability 
     return Capability(key, title, missing, f"no {name} on the device", "command -v")
 
 
-def _power(battery: Battery) -> Capability:
+def _asked(snapshot: Snapshot, *beginnings: str) -> bool:
+    """True when the snapshot holds a reading, of whatever outcome, whose source begins so."""
+    return any(source.startswith(beginnings) for source in (*snapshot.files, *snapshot.commands))
+
+
+def _not_asked(key: str, title: str, source: str) -> Capability:
+    return Capability(key, title, Ability.UNKNOWN, "was not asked", source)
+
+
+def _power(snapshot: Snapshot, battery: Battery) -> Capability:
     title = "battery current and voltage"
+    places = ("/sys/class/power_supply", "ls /sys/class/power_supply", "dumpsys battery", "termux-battery", "pmset")
+    if not _asked(snapshot, *places):
+        return _not_asked("power", title, "dumpsys battery")
     if battery.outcome == Outcome.DENIED.value:
         return Capability("power", title, Ability.DENIED, "the battery's nodes refuse to be read")
     if battery.current_raw is None:
@@ -81,10 +93,12 @@ def _power(battery: Battery) -> Capability:
     return Capability("power", title, Ability.PRESENT if good else Ability.DEGRADED, detail, source)
 
 
-def _zones(thermal: Thermal) -> Capability:
+def _zones(snapshot: Snapshot, thermal: Thermal) -> Capability:
     zones = [sensor for sensor in thermal.sensors if sensor.index is not None]
     good = sum(sensor.state is SensorState.OK for sensor in zones)
     title = "thermal zones"
+    if not _asked(snapshot, "/sys/class/thermal", "ls /sys/class/thermal"):
+        return _not_asked("zones", title, "/sys/class/thermal")
     if good:
         return Capability("zones", title, Ability.PRESENT, f"{good} of {len(zones)} usable", "/sys/class/thermal")
     if thermal.zones_outcome == Outcome.DENIED.value:
@@ -93,9 +107,11 @@ def _zones(thermal: Thermal) -> Capability:
     return Capability("zones", title, Ability.ABSENT, words, "/sys/class/thermal")
 
 
-def _status(thermal: Thermal) -> Capability:
+def _status(snapshot: Snapshot, thermal: Thermal) -> Capability:
     title = "Android thermal status"
     source = "dumpsys thermalservice"
+    if not _asked(snapshot, source):
+        return _not_asked("status", title, source)
     if thermal.status is None:
         words = {"denied": Ability.DENIED, "absent": Ability.ABSENT}
         return Capability(
@@ -106,8 +122,10 @@ def _status(thermal: Thermal) -> Capability:
     return Capability("status", title, Ability.PRESENT, f"status {thermal.status_name}", source)
 
 
-def _pressure(memory: Memory) -> Capability:
+def _pressure(snapshot: Snapshot, memory: Memory) -> Capability:
     title = "memory pressure (PSI)"
+    if not _asked(snapshot, "/proc/pressure/memory"):
+        return _not_asked("psi", title, "/proc/pressure/memory")
     if memory.pressure:
         return Capability("psi", title, Ability.PRESENT, "readable", "/proc/pressure/memory")
     word = {"denied": Ability.DENIED, "absent": Ability.ABSENT}.get(memory.pressure_outcome, Ability.DEGRADED)
@@ -117,6 +135,8 @@ def _pressure(memory: Memory) -> Capability:
 def _energy_rails(snapshot: Snapshot) -> Capability:
     rails = [reading for path, reading in snapshot.files.items() if path.endswith("/energy_value")]
     title = "energy rails (ODPM)"
+    if not rails and not _asked(snapshot, "probe", "/sys/bus/iio"):
+        return _not_asked("rails", title, "/sys/bus/iio/devices")
     if not rails:
         return Capability("rails", title, Ability.ABSENT, "no energy meter found", "/sys/bus/iio/devices")
     best = next((reading for reading in rails if reading.ok), rails[0])
@@ -158,12 +178,12 @@ def read_capabilities(
             "a 32-bit list hides newer names" if isa.hidden else f"{len(isa.names)} names",
             isa.source or "/proc/cpuinfo",
         )
-        yield _power(battery)
+        yield _power(snapshot, battery)
         yield _energy_rails(snapshot)
-        yield _status(thermal)
-        yield _zones(thermal)
+        yield _status(snapshot, thermal)
+        yield _zones(snapshot, thermal)
         yield _by_reading("memory", "free memory", snapshot.file("/proc/meminfo"))
-        yield _pressure(memory)
+        yield _pressure(snapshot, memory)
         yield _by_reading("uptime", "the device's own clock", snapshot.file("/proc/uptime"))
         yield _tool(snapshot, "counters", "hardware counters (simpleperf)", "simpleperf")
         yield _tool(snapshot, "hash", "checking files on the device (sha256sum)", "sha256sum", Ability.DEGRADED)

@@ -106,17 +106,20 @@ def _speed_conflicts(
 
 
 def _labels(ranks: Sequence[int | None]) -> list[str]:
-    """PERF, MID…, LITTLE by rank; ALL where every core is of one rank; UNKNOWN where nothing says how fast."""
+    """PERF, MID…, LITTLE by rank; ALL where every core is of one rank; UNKNOWN where nothing says how fast.
+
+    Beside an unknown cluster nothing is called LITTLE, and a lone known one is CORE: the unknown may be either.
+    """
     highest = max((rank for rank in ranks if rank is not None), default=-1)
     words = []
     for rank in ranks:
         if rank is None:
             words.append("UNKNOWN")
         elif highest == 0:
-            words.append("ALL" if all(other is not None for other in ranks) else "PERF")
+            words.append("CORE" if None in ranks else "ALL")
         elif rank == 0:
             words.append("PERF")
-        elif rank == highest:
+        elif rank == highest and None not in ranks:
             words.append("LITTLE")
         else:
             words.append("MID" if highest == 2 else f"MID{rank}")

@@ -14,7 +14,7 @@ from entity_tui.device.topology import Topology
 Key = tuple[tuple[int, int] | None, int | None, tuple[int, ...] | None]
 
 
-def _group(drafts: Sequence[Draft]) -> list[list[Draft]]:
+def group_cores(drafts: Sequence[Draft]) -> list[list[Draft]]:
     """Cores of one kind, one top speed and one physical cluster. A core that lacks one of the three joins the only
     group its other marks fit; where several fit it stays apart, unknown.
     """
@@ -75,7 +75,7 @@ def group(tree: CpuTree) -> Topology:
         if found is not None:
             draft.core = found.apply(draft.core)
             draft.sources["name"] = found.source
-    ordered, signal = order_groups(_group(drafts), conflicts)
+    ordered, signal = order_groups(group_cores(drafts), conflicts)
     cores, clusters = name_clusters(ordered, signal)
     if any(entry.number("topology/cpu_capacity") for entry in tree.cpus.values()):
         notes.append("topology/cpu_capacity is the vendor's own scale and moves with the clock; it is not used")
