@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from types import MappingProxyType
 
 from entity_tui.analysis.energy import CLAIM_SECONDS, Energy, GaugeFlag, measure, trace
+from entity_tui.analysis.summary import median
 from entity_tui.analysis.usable import UNPLUGGED
 from entity_tui.device.battery import CurrentUnit
 from entity_tui.device.facts import Facts
@@ -19,6 +21,7 @@ from entity_tui.records.schema import Metric, Phase, Row, metric_row
 
 CLOCK_PREFIX = "clock_"
 HEADER = "entity-samples 1 nodes"
+NO_READINGS = "gauge_unreadable"
 FALLEN = 0.90
 """A cluster below this share of its own cap is not running freely."""
 FALLEN_SHARE_PCT = 15.0
@@ -188,19 +191,26 @@ def read_power(gauge: GaugeReading | None, data: bytes, whole: Window | None, de
     if decode is None:
         return found
     if not current or not volts:
-        return replace(found, reason="no battery readings inside the cell")
+        return replace(found, reason=NO_READINGS)
     unit = _unit(current, volts, gauge.unit)
     power = [_watts(one, two, unit) for one, two in zip(current, volts, strict=True)]
     if all(value is None for value in power):
-        why = "unit unknown" if unit is CurrentUnit.UNKNOWN else "no battery readings inside the cell"
+        why = "gauge_unit_unknown" if unit is CurrentUnit.UNKNOWN else NO_READINGS
         return replace(found, source=f"{BATTERY}/current_now", reason=why)
     readings = trace(list(samples.t_s), power)
     on_charge = changed or (word.lower() not in UNPLUGGED if word else bool(gauge.charging))
+    period_s = max(gauge.period_s, achieved_period_s(samples.t_s) or 0.0)
     measured = [
-        measure(readings, window.start_s, window.end_s, charging=on_charge, period_s=gauge.period_s)
+        measure(readings, window.start_s, window.end_s, charging=on_charge, period_s=period_s)
         for window in (decode, whole)
     ]
     return replace(found, source=f"{BATTERY}/current_now × voltage_now", decode=measured[0], whole=measured[1])
+
+
+def achieved_period_s(times: Sequence[float]) -> float | None:
+    """The median time between two different readings, which a slow shell or a compressed clock stretches."""
+    steps = [later - earlier for earlier, later in pairwise(times) if later > earlier]
+    return median(steps) if steps else None
 
 
 def _charging(samples: CellSamples, gauge: GaugeReading) -> tuple[str, bool]:

@@ -13,6 +13,8 @@ from entity_tui.analysis.comparison import Comparison, Rules
 from entity_tui.experiments.arms import Arm
 
 PLAN_SCHEMA = 1
+LEAST_WAIT_S = 15.0
+"""The shortest wait the method asks for before a cell; a plan may wait less, visibly and tainted."""
 
 
 class Protocol(StrEnum):
@@ -43,7 +45,7 @@ class Gate:
     @property
     def weakened(self) -> bool:
         """True when the plan waits less than the method asks for, which taints its cells."""
-        return self.skip or self.minimum_s < 15.0 or (self.sensorless_dwell_s or 60.0) < 60.0
+        return self.skip or self.minimum_s < LEAST_WAIT_S
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from entity_tui.device.facts import Facts, read_facts
 from entity_tui.device.probe_text import parse_probe
 from entity_tui.device.snapshot import Snapshot
-from entity_tui.records.journal import CellEvent
+from entity_tui.records.journal_events import CellEvent, LaunchEnd
 
 LOOK_NONCE = "cell"
 """The word the runner puts into the headers of a look, which is otherwise a probe."""
@@ -113,9 +113,20 @@ def _foreign(first: Snapshot, last: Snapshot, event: CellEvent) -> float | None:
     times = _uptime(first), _uptime(last)
     if ticks[0] is None or ticks[1] is None or times[0] is None or times[1] is None or times[1] <= times[0]:
         return None
-    own = sum(thread.cpu_ticks for launch in event.launches for thread in launch.threads)
+    own = sum(_own_ticks(launch) for launch in event.launches)
     own += sum(launch.recorder_ticks or 0 for launch in event.launches)
     return round(max(0.0, 100.0 * (ticks[1] - ticks[0] - own) / TICKS_PER_S / (times[1] - times[0])), 1)
+
+
+def _own_ticks(launch: LaunchEnd) -> float:
+    """CPU time of one launch: what its threads were last seen with, or all they could have used if that is more.
+
+    The last look is some time before the end, so the threads' own figures fall short; the bound errs towards calling
+    the device quiet, never towards inventing somebody else's load.
+    """
+    seen = float(sum(thread.cpu_ticks for thread in launch.threads))
+    most = launch.threads_requested * (launch.t_end_s - launch.t_start_s) * TICKS_PER_S
+    return max(seen, most)
 
 
 def _clock_caps(snapshot: Snapshot) -> Mapping[str, int]:
