@@ -37,7 +37,7 @@ def attempt(row: Row) -> tuple[int | None, int | None, int | None, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class ArmLine:
-    """An arm's headline numbers. `sd` fields are None for a single pass, which is shown as `1×` without ±."""
+    """An arm's headline numbers. `cells` counts the values behind the headline rate. `sd` fields are None for a single pass, which is shown as `1×` without ±."""
 
     arm: str
     cells: int
@@ -80,9 +80,11 @@ def _line(arm: str, rows: Sequence[Row]) -> ArmLine:
     ttft = summaries[Metric.TTFT_DERIVED_MS] or summaries[Metric.FIRST_TOKEN_MS]
     power = summaries[Metric.DECODE_POWER_W] or summaries[Metric.PASS_POWER_W]
     per_watt = summaries[Metric.DECODE_TOK_PER_W] or summaries[Metric.PASS_TOK_PER_W]
+    headline = decode or prompt
+    count = headline.count if headline and headline.count else len(attempts - failed)
     return ArmLine(
         arm=arm,
-        cells=len(attempts - failed),
+        cells=count,
         failed=len(failed),
         tainted=len(tainted),
         decode_tok_s=_median(decode),
@@ -95,7 +97,7 @@ def _line(arm: str, rows: Sequence[Row]) -> ArmLine:
         tok_per_w=_median(per_watt),
         threads=_common(rows, "threads_requested"),
         mask=_common(rows, "mask_applied") or _common(rows, "mask_requested"),
-        flags=_flags(rows, len(attempts - failed), bool(failed), bool(tainted), bool(carried)),
+        flags=_flags(rows, count, bool(failed), bool(tainted), bool(carried)),
     )
 
 

@@ -13,7 +13,7 @@ from entity_tui.records.files import read_text
 
 
 def read_contributed(runs_csv: Path, arms_csv: Path) -> tuple[ContributedRun, ...]:
-    """The runs with their arms, by id. RecordError when a file cannot be opened, UsageError when a cell is no number."""
+    """The runs with their arms, by id. RecordError for a file that cannot be opened, UsageError for a bad cell."""
     _, run_lines = read_csv(read_text(runs_csv))
     _, arm_lines = read_csv(read_text(arms_csv))
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -52,7 +52,12 @@ QUANT = re.compile(
     re.IGNORECASE,
 )
 
-AFFINITY_MASKS = {"none_scheduler_placed": "", "mask_all_cores_effectively_unpinned": "all"}
+AFFINITY_CORES = {
+    "pinned_fast_cores": ("perf_cores",),
+    "pinned_efficiency_cores": ("little_cores",),
+    "mask_all_cores_effectively_unpinned": ("perf_cores", "little_cores"),
+}
+"""Which of the meta lines name the CPUs of an affinity label; `none_scheduler_placed` has none."""
 
 
 def _whole(metric: str) -> bool:
@@ -155,18 +160,23 @@ def _int(text: str | None) -> int | None:
     return int(text) if text is not None and text.strip().isdigit() else None
 
 
+def mask_of(affinity: str, known: Mapping[str, str]) -> str | None:
+    """The hex mask of an affinity label, from the cores that the file lists; None for a label without cores."""
+    listed = [cpu for name in AFFINITY_CORES.get(affinity, ()) for cpu in known.get(name, "").split() if cpu.isdigit()]
+    return f"{sum(1 << int(cpu) for cpu in set(listed)):x}" if listed else None
+
+
 def _row(base: Row, line: dict[str, str], known: dict[str, str]) -> Row:
     arm, index, metric = line["config"], line["run_index"], line["metric"]
     try:
         value = float(line["value"])
     except ValueError:
         raise UsageError(f"{metric} of {arm} is not a number", detail=line["value"]) from None
-    affinity = known.get(f"affinity_{arm}")
     of_arm = replace(
         base,
         arm=arm,
         threads_requested=_int(known.get(f"threads_{arm}")),
-        mask_requested=AFFINITY_MASKS.get(affinity, affinity) if affinity is not None else None,
+        mask_requested=mask_of(known.get(f"affinity_{arm}", ""), known),
         phase={"pp": "prefill", "tg": "decode"}.get(metric, "cell"),
         n_tokens={"pp": base.n_prompt, "tg": base.n_gen}.get(metric),
     )

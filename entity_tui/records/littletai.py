@@ -169,8 +169,9 @@ def arm_rows(info: RunInfo, arm: Arm, attempt: int, translate: Translate) -> lis
     if base.usability != Usability.VOID:
         metric = Metric.DECODE_TOK_S if base.phase == "decode" else Metric.PROMPT_TOK_S
         for result in arm.results:
-            for position, sample in enumerate(result.samples_ns, start=1):
-                timed = replace(base, position=position, n_tokens=result.tokens, duration_s=sample / 1e9)
+            for number, sample in enumerate(result.samples_ns, start=1):
+                repetition = f"{base.raw_ref}#{number}"
+                timed = replace(base, raw_ref=repetition, n_tokens=result.tokens, duration_s=sample / 1e9)
                 rows.append(metric_row(timed, metric, result.tokens * 1e9 / sample))
             if result.aggregate_only:
                 rows.append(metric_row(base, metric, result.rate_tok_s))

@@ -126,6 +126,7 @@ def _rows(info: RunInfo, arm: str, result: BenchResult, position: int) -> list[R
         role=Role.MEASURE,
         arm=arm,
         position=position,
+        attempt=1,
         phase=phase,
         unit="tok/s",
         better="higher",
@@ -145,10 +146,10 @@ def _rows(info: RunInfo, arm: str, result: BenchResult, position: int) -> list[R
     )
     if result.aggregate_only:
         detail = f"{base.state_detail}; aggregate_only"
-        return [metric_row(replace(base, attempt=1, state_detail=detail), metric, result.rate_tok_s, **_tok_s())]
+        return [metric_row(replace(base, state_detail=detail), metric, result.rate_tok_s, **_tok_s())]
     return [
         metric_row(
-            replace(base, attempt=number, n_tokens=result.tokens, duration_s=sample / NS),
+            replace(base, raw_ref=f"#{number}", n_tokens=result.tokens, duration_s=sample / NS),
             metric,
             result.tokens * NS / sample,
             **_tok_s(),
