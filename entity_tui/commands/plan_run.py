@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -66,7 +67,7 @@ async def _use(
             print_plan(plan, cost, sleep_words(ready.facts))
         return 0
     click.echo(f"{plan.title}: {words(cost)} {sleep_words(ready.facts)}", err=True)
-    if cost.needs_confirmation and not options.assume_yes and click.get_text_stream("stdin").isatty():
+    if cost.needs_confirmation and not options.assume_yes and sys.stdin.isatty():
         click.confirm("Start it?", abort=True, err=True)
     with RunStore(config.data_folder()) as store:
         results = await _sessions(transport, plan, ready, store, Teller(as_jsonl=options.as_jsonl))
