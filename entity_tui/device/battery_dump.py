@@ -64,6 +64,9 @@ def _blocks(text: str) -> tuple[str, str]:
             vendor = vendor or body
         else:
             own = own or body
+    if not heads and re.search(r"^\s*level:", text, re.MULTILINE) and re.search(r"^\s*scale:", text, re.MULTILINE):
+        # Notes and excerpts lose the heading; the lines are still the service's own.
+        own = re.split(r"^\s*\[\w+LogBuffer\]", text, maxsplit=1, flags=re.MULTILINE)[0]
     return own, vendor
 
 
@@ -92,7 +95,7 @@ def parse_battery_dump(text: str) -> BatteryDump:
     status = integer(values.get("status", ""))
     frozen = bool(_STOPPED.search(text)) or _truth(vendor_values.get("UpdatesStopped")) is True
     return BatteryDump(
-        complete=bool(own),
+        complete=bool(own) and _SECTION.search(text) is not None,
         plugged_by=tuple(name for name, on in powered.items() if on),
         powered_known=any(on is not None for on in powered.values()),
         status=STATES.get(status or 0, ChargeState.UNKNOWN),

@@ -107,10 +107,12 @@ def _zones(snapshot: Snapshot, thermal: Thermal) -> Capability:
     return Capability("zones", title, Ability.ABSENT, words, "/sys/class/thermal")
 
 
-def _status(snapshot: Snapshot, thermal: Thermal) -> Capability:
+def _status(snapshot: Snapshot, identity: Identity, thermal: Thermal) -> Capability:
     title = "Android thermal status"
     source = "dumpsys thermalservice"
     if not _asked(snapshot, source):
+        if identity.system in ("linux", "macos"):
+            return Capability("status", title, Ability.ABSENT, f"{identity.system} has no such status", source)
         return _not_asked("status", title, source)
     if thermal.status is None:
         words = {"denied": Ability.DENIED, "absent": Ability.ABSENT}
@@ -180,7 +182,7 @@ def read_capabilities(
         )
         yield _power(snapshot, battery)
         yield _energy_rails(snapshot)
-        yield _status(snapshot, thermal)
+        yield _status(snapshot, identity, thermal)
         yield _zones(snapshot, thermal)
         yield _by_reading("memory", "free memory", snapshot.file("/proc/meminfo"))
         yield _pressure(snapshot, memory)

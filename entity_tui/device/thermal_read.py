@@ -7,7 +7,7 @@ from types import MappingProxyType
 from entity_tui.device.snapshot import Outcome, Reading, Snapshot
 from entity_tui.device.thermal import Sensor, SensorState, Thermal
 from entity_tui.device.thermal_service import SOURCE, ThermalDump, parse_thermal_service
-from entity_tui.device.thermal_zones import read_cooling, read_zones
+from entity_tui.device.thermal_zones import read_cooling, read_hwmon, read_zones
 
 _DENIED = "permission denial"
 
@@ -57,7 +57,7 @@ def read_thermal(snapshot: Snapshot) -> Thermal:
     dump, outcome = _service(snapshot.command(SOURCE))
     zones = read_zones(snapshot)
     return Thermal(
-        sensors=(*dump.live, *zones),
+        sensors=(*dump.live, *zones, *read_hwmon(snapshot)),
         cooling=(*dump.cooling, *read_cooling(snapshot)),
         status=dump.status,
         status_overridden=dump.overridden,

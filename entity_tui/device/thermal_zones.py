@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from entity_tui.device.numbers import integer
 from entity_tui.device.snapshot import Outcome, Reading, Snapshot
@@ -129,6 +130,33 @@ def read_zones(snapshot: Snapshot, scales: Mapping[tuple[str, int], float] | Non
         scale = (scales or {}).get((kind, index))
         sensors.append(zone_sensor(index, kind or f"zone {index}", reading, scale=scale))
     return tuple(_drop_twins(sensors))
+
+
+_HWMON = re.compile(r"/sys/class/hwmon/hwmon(\d{1,3})/(?:temp(\d{1,3})_(input|label)|(name))\Z")
+
+
+def read_hwmon(snapshot: Snapshot) -> tuple[Sensor, ...]:
+    """A board's or computer's hwmon temperatures, in milli-degrees by the kernel's own rule."""
+    names: dict[str, str] = {}
+    labels: dict[tuple[str, str], str] = {}
+    inputs: dict[tuple[str, str], Reading] = {}
+    for path, reading in snapshot.files.items():
+        match = _HWMON.match(path)
+        if match is None:
+            continue
+        chip, number, what, is_name = match.groups()
+        if is_name:
+            names[chip] = reading.text.strip()
+        elif what == "label":
+            labels[chip, number] = " ".join(reading.text.split())
+        else:
+            inputs[chip, number] = reading
+    sensors = []
+    for (chip, number), reading in sorted(inputs.items()):
+        kind = " ".join(word for word in (names.get(chip, ""), labels.get((chip, number), f"temp{number}")) if word)
+        sensor = zone_sensor(0, kind, reading, scale=0.001)
+        sensors.append(replace(sensor, index=None, source=f"/sys/class/hwmon/hwmon{chip}/temp{number}_input"))
+    return tuple(sensors)
 
 
 def read_cooling(snapshot: Snapshot) -> tuple[Cooling, ...]:

@@ -48,7 +48,7 @@ class Core:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Cores of one kind at one top speed. `label` is a word for the rank only: PERF, MID, LITTLE, ALL, CORE, UNKNOWN."""
+    """Cores of one kind at one top speed. `label` only words the rank: PERF, MID, LITTLE, ALL, CORE, UNKNOWN."""
 
     index: int
     label: str
