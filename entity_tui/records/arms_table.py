@@ -37,7 +37,11 @@ def attempt(row: Row) -> tuple[int | None, int | None, int | None, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class ArmLine:
-    """An arm's headline numbers. `cells` counts the values behind the headline rate. `sd` fields are None for a single pass, which is shown as `1×` without ±."""
+    """An arm's headline numbers.
+
+    `cells` counts the values behind the headline rate. `sd` fields are None for a single pass, which is shown as `1×`
+    without ±.
+    """
 
     arm: str
     cells: int
