@@ -223,7 +223,7 @@ class EntityApp(App[None]):
         """True while a run goes on."""
         return self.session.run is not None and not self.session.run.finished
 
-    def action_run_default(self, experiment: str) -> None:
+    def action_run_default(self, experiment: str, model: str = "") -> None:
         """Run the default plan of an experiment; while a run is in flight, go to it and say so."""
         if self.run_in_flight():
             run = self.session.run
@@ -232,15 +232,15 @@ class EntityApp(App[None]):
             self.say("a run is in flight; s stops it")
             return
         self.action_goto("placement" if experiment == "placement" else "bench")
-        self.attempt(self._start(experiment), "start")
+        self.attempt(self._start(experiment, model), "start")
 
-    async def _start(self, experiment: str) -> str | None:
-        words = await self.session.start_bench(experiment=experiment)
+    async def _start(self, experiment: str, model: str) -> str | None:
+        words = await self.session.start_bench(experiment=experiment, model=model)
         if not self.run_in_flight() and words:
             rows = tuple(plain(row) for row in words.splitlines())
             asked = ConfirmScreen("Start this plan?", rows, "start")
             if await self.push_screen_wait(asked):
-                return await self.session.start_bench(experiment=experiment, confirmed=True)
+                return await self.session.start_bench(experiment=experiment, confirmed=True, model=model)
             return "not started"
         return words
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from entity_tui.widgets.ink import Ink, Line, Span, line, muted
 from entity_tui.widgets.numbers import NONE, digits_like, known, millis, plus_minus, tok_s, watts
@@ -39,17 +39,26 @@ WAITING_WORDS = frozenset({"queued", ""})
 SKIPPED_WORDS = frozenset({"skipped_incapable", "cancelled"})
 
 COLUMNS = (
-    Column("arm", "arm", 16, flexible=True, least=12, gap=0),
-    Column("thr", "thr", 5, "right", gap=1),
-    Column("mask", "mask", 7, "right", drop=1, gap=1),
-    Column("blocks", "blocks", 8, gap=2),
-    Column("decode", "decode tok/s", 13, gap=1),
+    Column("arm", "arm", 18, flexible=True, least=12, gap=0),
+    Column("thr", "thr", 4, "right", gap=1),
+    Column("mask", "mask", 5, "right", drop=1, gap=1),
+    Column("blocks", "blocks", 6),
+    Column("decode", "decode tok/s", 12, gap=1),
     Column("prompt", "prompt", 6, "right", drop=3, gap=1),
     Column("ttft", "ttft ms", 7, "right", drop=4, gap=1),
     Column("watts", "W", 5, "right", gap=1),
     Column("tok_w", "tok/W", 6, "right", gap=1),
-    Column("state", "state", 18, flexible=True, least=1, gap=2),
+    Column("state", "state", 26, flexible=True, least=9),
 )
+
+
+def columns_for(arms: Sequence[ArmValue]) -> tuple[Column, ...]:
+    """The columns, wider where the two phases of an arm have their own widths and masks."""
+    widest = {
+        "thr": max([4, *(len(arm.threads) for arm in arms)]),
+        "mask": max([5, *(len(arm.mask) for arm in arms)]),
+    }
+    return tuple(replace(column, width=widest.get(column.key, column.width)) for column in COLUMNS)
 
 
 def rate_words(value: float | None, sd: float | None) -> str:
@@ -106,7 +115,7 @@ def arm_row(arm: ArmValue) -> TableRow:
 
 def arms_value(arms: Sequence[ArmValue], foot: Sequence[Line] = ()) -> TableValue:
     """The whole table; the foot says how far the run is."""
-    return TableValue(COLUMNS, tuple(arm_row(arm) for arm in arms), tuple(foot))
+    return TableValue(columns_for(arms), tuple(arm_row(arm) for arm in arms), tuple(foot))
 
 
 def progress_line(left_words: str, bar: tuple[Span, ...], counts: str, eta: str) -> Line:

@@ -12,7 +12,8 @@ from entity_tui.widgets.text import cut, left
 
 AXIS_FROM = 84
 """Cells from which there is room for the axis with its scale."""
-TICKS = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0)
+NAME_CELLS, CHANGE_CELLS, NUMBER_CELLS = 15, 40, 35
+TICKS = (1.0, 0.1, 0.2, 0.35, 0.5, 0.7, 1.4, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0)
 VERDICT_GLYPHS: dict[str, Span] = {
     "faster": ("●", Ink.GOOD),
     "slower": ("●", Ink.GOOD),
@@ -71,16 +72,11 @@ def factor_bar(factor: FactorValue, low: float, high: float, width: int) -> tupl
 def scale_line(low: float, high: float, width: int) -> str:
     """The labels of the axis at their columns."""
     cells = [" "] * (width + 6)
-    taken = -2
     for tick in TICKS:
-        if not low <= tick <= high:
-            continue
-        column, text = place(tick, low, high, width), f"×{tick:g}" if tick != 1.0 else "×1.0"
-        text = f"×{tick:.1f}" if tick < 10 else text
-        start = max(0, column - 1)
-        if start > taken + 1:
+        text = f"×{tick:.1f}"
+        start = max(0, place(tick, low, high, width) - 1) if low <= tick <= high else -1
+        if start >= 0 and not "".join(cells[max(0, start - 1) : start + len(text) + 1]).strip():
             cells[start : start + len(text)] = text
-            taken = start + len(text)
     return "".join(cells[: width + 4])
 
 
@@ -124,16 +120,16 @@ class FactorBars(Panel):
         if width < AXIS_FROM:
             rows = tuple(self._narrow(factor, width, low, high) for factor in self.factors)
             return Sheet(rows, foot=self.summary if height > len(rows) + len(self.summary) else ())
-        texts = 15 + 27 + 22
-        bar_width = max(10, width - texts - 32)
-        head = (muted(left("effect on decode, each step changes one thing", texts) + scale_line(low, high, bar_width)),)
+        bar_width = max(10, width - NAME_CELLS - CHANGE_CELLS - NUMBER_CELLS)
+        words = left("effect on decode, each step changes one thing", NAME_CELLS + CHANGE_CELLS + 1)
+        head = (muted(left(words + scale_line(low, high, bar_width), width - NUMBER_CELLS + 3) + "95 % interval"),)
         rows_list = [self._wide(factor, bar_width, low, high) for factor in self.factors]
         return Sheet(tuple(rows_list), (*head, BLANK) if roomy else head, self.summary)
 
     def _wide(self, factor: FactorValue, bar_width: int, low: float, high: float) -> Line:
         ink = Ink.TEXT if factor.declared or factor.verdict else Ink.MUTED
         return line(
-            (left(cut(factor.label, 14), 15) + left(cut(factor.change, 47), 48), ink),
+            (left(cut(factor.label, 14), NAME_CELLS) + left(cut(factor.change, 39), CHANGE_CELLS), ink),
             ("│", Ink.BORDER),
             *factor_bar(factor, low, high, bar_width),
             ("│ ", Ink.BORDER),

@@ -49,5 +49,5 @@ class Gates(Panel):
         """Plan, conditions, countdown; the plan's rows give way first."""
         gates = tuple(gate_line(gate) for gate in self.gates)
         free = height - len(gates) - len(self.countdown)
-        before = self.before if free >= len(self.before) else self.before[: max(0, min(1, free))]
+        before = self.before[: max(0, free)]
         return Sheet(gates, before, self.countdown)

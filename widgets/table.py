@@ -69,16 +69,18 @@ def fit_columns(columns: Sequence[Column], width: int) -> tuple[tuple[Column, in
         if least <= width or not droppable:
             break
         kept.remove(max(droppable, key=lambda column: column.drop))
-    free = width - least
-    widths: list[tuple[Column, int]] = []
-    for column in kept:
-        size = column.width
-        if column.flexible:
-            grown = max(0, min(free, column.width - column.least))
-            size = column.least + grown
-            free -= grown
-        widths.append((column, size))
-    return tuple(widths)
+    free = max(0, width - least)
+    sizes = [column.least if column.flexible else column.width for column in kept]
+    growing = [n for n, column in enumerate(kept) if column.flexible and column.width > column.least]
+    while free and growing:
+        for number in list(growing):
+            if not free:
+                break
+            sizes[number] += 1
+            free -= 1
+            if sizes[number] >= kept[number].width:
+                growing.remove(number)
+    return tuple(zip(kept, sizes, strict=True))
 
 
 def cell_line(cell: Cell) -> Line:

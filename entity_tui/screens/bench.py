@@ -220,7 +220,8 @@ class BenchScreen(RunScreen):
         if run is None or not key:
             self.entity.say("no arm is under the cursor")
             return
-        self.app.push_screen(CellsScreen(key))
+        arm = next((arm.arm for arm in run.arms if key in (plain(arm.label), arm.arm)), key)
+        self.app.push_screen(CellsScreen(run.directory, arm, run.title))
 
 
 def _eta(run: RunView) -> str:

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from datetime import UTC, datetime
 from pathlib import Path
 
 from entity_tui.config import data_folder
 from entity_tui.errors import UsageError
+from entity_tui.records.export import write_csv
 from entity_tui.widgets.ink import text_of
 from entity_tui.widgets.panel import Panel
 from entity_tui.widgets.table import Table, cell_line
 from entity_tui.widgets.time_series import TimeSeries
 from entity_tui.widgets.topology_map import TopologyMap
-
-DANGEROUS = ("=", "+", "-", "@", "\t", "\r")
-
-
-def safe_cell(text: str) -> str:
-    """A cell that a spreadsheet does not execute: a leading formula sign is quoted unless it is a plain number."""
-    if not text.startswith(DANGEROUS):
-        return text
-    try:
-        float(text)
-    except ValueError:
-        return "'" + text
-    return text
 
 
 def panel_rows(panel: Panel) -> tuple[list[str], list[list[str]]]:
@@ -76,8 +63,5 @@ def write_rows(name: str, names: list[str], rows: list[list[str]], format_name: 
         records = [dict(zip(names, row, strict=True)) for row in rows]
         path.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         return path
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(names)
-        writer.writerows([safe_cell(cell) for cell in row] for row in rows)
+    path.write_text(write_csv(names, rows), encoding="utf-8", newline="")
     return path

@@ -89,7 +89,7 @@ def phase_words(run: RunView) -> str:
 def arm_values(run: RunView) -> tuple[ArmValue, ...]:
     """All arms in plan order."""
     current = run.current.arm if run.current is not None and not run.finished else ""
-    words = phase_words(run)
+    words = phase_words(run).partition(",")[0]
     return tuple(arm_value(arm, current, words) for arm in run.arms)
 
 

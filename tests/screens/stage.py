@@ -70,9 +70,9 @@ class StagedSession(Session):
     async def watch_devices(self, on_change: object = None) -> None:
         """The rows that were set stay."""
 
-    async def start_bench(self, *, experiment: str = "ablation", confirmed: bool = False) -> str:
+    async def start_bench(self, *, experiment: str = "ablation", confirmed: bool = False, model: str = "") -> str:
         """Remember what was started; the prepared answer is a question the first time."""
-        self.asked.append(f"start {experiment} {confirmed}")
+        self.asked.append(f"start {experiment} {confirmed} {model}".rstrip())
         if self.answer and not confirmed:
             return self.answer
         self.run = a_run()
