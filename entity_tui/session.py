@@ -10,27 +10,26 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entity_tui import config
 from entity_tui.connect import connect_device, parse_spec
+from entity_tui.device_view import DeviceView, clock_factor_of, fresh_fields
 from entity_tui.errors import EntityError, UsageError
 from entity_tui.logbook import LogBook
+from entity_tui.running import Runs, export
 from entity_tui.telemetry import Telemetry
 from entity_tui.transport.base import DeviceState, NotReady, Transport, TransportError
 
 if TYPE_CHECKING:
     from entity_tui.chat.room import ChatRoom
     from entity_tui.device.facts import Facts
-    from entity_tui.device.live import Live
-    from entity_tui.device.sample import Sample
     from entity_tui.device.snapshot import Snapshot
-    from entity_tui.engine.build import EngineBuild
     from entity_tui.experiments.live import RunView
-    from entity_tui.models.on_device import ModelFile
+    from entity_tui.records.store import RunStore
     from entity_tui.transport.discover import DeviceRow
 
 RETRY_S = 1.0
@@ -51,45 +50,6 @@ _FIX = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceView:
-    """What is known of the device right now. A new value replaces the old one whole; `sequence` grows by one."""
-
-    sequence: int = 0
-    spec: str = ""
-    """How the device is reached (`adb:…`, `local`, `demo:cmf-phone-1`); empty while none is chosen."""
-    name: str = ""
-    state: DeviceState = DeviceState.ABSENT
-    words: str = "no phone selected"
-    """The state in a sentence, such as `lost 12:14:03, retrying 3`."""
-    fix: str = ""
-    """What the user can do about it; empty when there is nothing to do."""
-    kind: str = ""
-    """`adb`, `ssh`, `local`, `replay`, `file`, or empty."""
-    simulated: bool = False
-    clock_factor: float = 1.0
-    """How much faster than real time a simulated phone lives."""
-    link_ms: float | None = None
-    """The last heartbeat's round trip."""
-    hz: float | None = None
-    """Ticks a second the sampler is asked for."""
-    snapshot: Snapshot | None = None
-    facts: Facts | None = None
-    sample: Sample | None = None
-    live: Live | None = None
-    """The newest sample, interpreted."""
-    sample_at: float = 0.0
-    """`time.monotonic()` when the sample arrived; its age is the reader's to compute."""
-    loaded_variant: str | None = None
-    """The CPU backend variant the loader itself named, never a prediction."""
-    loaded_at: str = ""
-    """When the loader said so, local `HH:MM:SS`."""
-    engines: tuple[EngineBuild, ...] = ()
-    models: tuple[ModelFile, ...] = ()
-    searched: bool = False
-    """True once the device was searched for engines and models."""
-
-
 class Session:
     """Holds at most one device. All methods belong to one event loop."""
 
@@ -100,8 +60,7 @@ class Session:
         self.log = LogBook()
         self.devices: tuple[DeviceRow, ...] = ()
         """The picker's rows, kept fresh while `watch_devices` runs."""
-        self.run: RunView | None = None
-        """The run in flight or the last one; None before the first."""
+        self.runs = Runs(self.log, self.settings, self.loaded)
         self.transport: Transport | None = None
         self.paused = False
         """True stops storing new ticks (the sampler goes on)."""
@@ -121,11 +80,6 @@ class Session:
     def sample_age_s(self) -> float | None:
         """Seconds since the newest sample arrived, None before the first."""
         return None if self.view.sample is None else time.monotonic() - self.view.sample_at
-
-    @property
-    def busy(self) -> bool:
-        """True while a run is in flight."""
-        return self.run is not None and not self.run.finished
 
     def background(self, work: Coroutine[Any, Any, None], *, source: str) -> asyncio.Task[None]:
         """Run something beside the interface; its failure becomes a line in the log, never a crash."""
@@ -147,7 +101,7 @@ class Session:
         name = parse_spec(spec).text
         self.telemetry.clear()
         self.run = None
-        self._update(**_fresh(name), state=DeviceState.CONNECTING, words=f"connecting to {name}")
+        self._update(**fresh_fields(name), state=DeviceState.CONNECTING, words=f"connecting to {name}")
         self.log.add("device", f"connecting to {name}")
         speed = self.speed if name.startswith("demo") else None
         try:
@@ -166,6 +120,7 @@ class Session:
         self.background(self._watch_link(), source="link")
         self.background(self._stay(), source="sampler")
         self.background(self.search(), source="device")
+        self.background(self._pick_up(), source="bench")
 
     def show_snapshot(self, snapshot: Snapshot, name: str) -> None:
         """Show a saved snapshot in place of a device: facts without anything live."""
@@ -173,7 +128,7 @@ class Session:
 
         facts = read_facts(snapshot)
         self._update(
-            **_fresh(name),
+            **fresh_fields(name),
             state=DeviceState.READY,
             words="a saved snapshot, nothing is live",
             kind="file",
@@ -199,7 +154,7 @@ class Session:
             fix="",
             kind=self.transport.kind,
             simulated=self.transport.simulated,
-            clock_factor=_clock_factor(snapshot),
+            clock_factor=clock_factor_of(snapshot),
             snapshot=snapshot,
             facts=facts,
             name=facts.identity.name or self.view.spec,
@@ -340,28 +295,57 @@ class Session:
             raise UsageError("no phone is selected", fix="d opens the list of devices; demo needs no phone")
         return self.transport
 
-    async def start_bench(self, *, experiment: str = "ablation", confirmed: bool = False) -> str:
-        """Start the default plan; returns what the user should be told. Never starts a second run."""
-        raise UsageError("no phone selected")
+    # -- the run -----------------------------------------------------------------------------------------------------
+
+    @property
+    def run(self) -> RunView | None:
+        """The run in flight or the last one; None before the first."""
+        return self.runs.view
+
+    @run.setter
+    def run(self, view: RunView | None) -> None:
+        self.runs.view = view
+
+    @property
+    def busy(self) -> bool:
+        """True while a run is in flight."""
+        return self.runs.busy
+
+    @property
+    def store(self) -> RunStore:
+        """Everything measured on this computer."""
+        return self.runs.store
+
+    async def start_bench(self, *, experiment: str = "ablation", confirmed: bool = False, model: str = "") -> str:
+        """Start the default plan; returns what the user should be told, or asked when nothing was started.
+
+        Never starts a second run. A plan that may take over ten minutes is started only when `confirmed`.
+        """
+        if self.busy:
+            return "a run is in flight; s stops it"
+        if self.read_only:
+            raise UsageError("this session is read-only", fix="start entity-tui without --read-only")
+        transport = self._needs_device()
+        what = await self.runs.consider(transport, experiment, confirmed=confirmed, model=model)
+        if what.ask and not confirmed:
+            return "\n".join(what.rows)
+        if self._chat is not None:
+            await self._chat.close()
+        self.runs.begin(what)
+        self.background(self.runs.follow(transport, what), source="bench")
+        return what.rows[0]
+
+    async def _pick_up(self) -> None:
+        if self.transport is not None:
+            await self.runs.pick_up(self.transport)
 
     async def stop_run(self, *, now: bool = False) -> None:
         """Stop after the current cell, or now; what is finished is kept."""
+        await self.runs.stop(self._needs_device(), now=now)
 
     def export_run(self, format_name: str = "csv") -> Path:
         """Write the run's rows and return the path. Raises UsageError when there is no run."""
-        raise UsageError("no run to export", fix="b runs the default plan")
+        return export(self.run, format_name)
 
 
-def _fresh(spec: str) -> dict[str, Any]:
-    """Every field of the view as it is before anything is known of `spec`."""
-    empty = DeviceView()
-    names = [name for name in DeviceView.__dataclass_fields__ if name not in ("sequence", "state", "words")]
-    return {**{name: getattr(empty, name) for name in names}, "spec": spec, "name": spec}
-
-
-def _clock_factor(snapshot: Snapshot) -> float:
-    """How much faster a simulated phone lives, from its own property; 1 for everything real."""
-    try:
-        return float(snapshot.props.get("ro.entity.clock_factor", "1"))
-    except ValueError:
-        return 1.0
+__all__ = ["DeviceView", "Session"]
