@@ -51,9 +51,11 @@ _PLAN = (
     click.option("--expect", default="", metavar="TEXT", help="What you expect; printed beside the verdict."),
     click.option("--energy", is_flag=True, help="Generate long enough for an energy claim (60 s of decode)."),
 )
-_RUN = (
+_TARGET = (
     click.option("--engine", default="", metavar="PATH", help="Engine folder or build; the newest when not given."),
     click.option("--model", default="", metavar="NAME", help="GGUF on the device; the smallest when not given."),
+)
+_RUN = (
     click.option("--model-sha256", default="", metavar="HEX", help="What the model's checksum must be."),
     click.option("--dry-run", is_flag=True, help="Print the plan and its cost; run nothing."),
     click.option("--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write the rows here as well."),
@@ -86,6 +88,11 @@ def plan_options(function: F) -> F:
 
 def run_options(function: F) -> F:
     """Adds engine, model, output and gate options; `run_options_of` reads them."""
+    return _add(_add(function, _RUN), _TARGET)
+
+
+def output_options(function: F) -> F:
+    """As `run_options`, for a command that names engines and models itself."""
     return _add(function, _RUN)
 
 

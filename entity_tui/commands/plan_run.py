@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -26,9 +26,12 @@ if TYPE_CHECKING:
 FAILED, UNDECIDED = 1, 6
 
 
-def run_command(options: RunOptions, build: Callable[[Setting], Plan]) -> int:
+def run_command(
+    options: RunOptions, build: Callable[[Setting], Plan], *, engines: Sequence[str] = (), models: Sequence[str] = ()
+) -> int:
     """Prepare the device, show or run the plan `build` makes for it, print the result; returns the exit code.
 
+    `engines` and `models` are further ones that the plan's arms name.
     Raises EntityError for everything that keeps a run from starting.
     """
     from entity_tui.experiments.fail_on import parse_fail_on
@@ -36,29 +39,37 @@ def run_command(options: RunOptions, build: Callable[[Setting], Plan]) -> int:
     condition = parse_fail_on(options.fail_on) if options.fail_on else None
 
     async def use(transport: Transport) -> int:
-        return await _use(transport, options, build, condition)
+        ready = await ready_device(transport, options, engines, models)
+        return await _use(transport, ready, options, build(ready.setting), condition)
 
     return with_device(options.device, use, speed=options.speed)
 
 
-async def _use(
-    transport: Transport, options: RunOptions, build: Callable[[Setting], Plan], condition: FailOn | None
-) -> int:
+async def ready_device(
+    transport: Transport, options: RunOptions, engines: Sequence[str] = (), models: Sequence[str] = ()
+) -> Ready:
+    """The device with engine and model chosen by the options, else by the settings. Raises EntityError."""
     from entity_tui import config
-    from entity_tui.experiments.context import clock_factor
-    from entity_tui.experiments.estimate import estimate, sleep_words, words
     from entity_tui.experiments.prepare import prepare
-    from entity_tui.records.store import RunStore
 
     settings = config.load()
-    ready = await prepare(
+    return await prepare(
         transport,
         engine=options.engine or str(settings["engine"]),
         model=options.model or str(settings["model"]),
         sha256=options.model_sha256.lower(),
         folders=(config.data_folder() / "models",),
+        engines=engines,
+        models=models,
     )
-    plan = build(ready.setting)
+
+
+async def _use(transport: Transport, ready: Ready, options: RunOptions, plan: Plan, condition: FailOn | None) -> int:
+    from entity_tui import config
+    from entity_tui.experiments.context import clock_factor
+    from entity_tui.experiments.estimate import estimate, sleep_words, words
+    from entity_tui.records.store import RunStore
+
     cost = estimate(plan, ready.facts, clock_factor=clock_factor(ready.snapshot))
     if options.dry_run:
         if options.as_json or options.as_jsonl:

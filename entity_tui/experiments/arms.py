@@ -40,6 +40,11 @@ class Arm:
     """Directory of the executables on the device; empty means the plan's own engine."""
     model_path: str = ""
     """The GGUF on the device; empty means the plan's own model."""
+    engine_build: str = ""
+    model_name: str = ""
+    model_sha256: str = ""
+    model_quant: str = ""
+    """What the arm's own engine and model are; empty where they are the plan's."""
     command: tuple[str, ...] = ()
     """A whole foreign command line instead of llama-bench."""
     incapable: str = ""

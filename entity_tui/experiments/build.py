@@ -58,6 +58,12 @@ class Setting:
     engine: EngineRef
     model: ModelRef
     can_pin: bool = True
+    cpu_flags: tuple[str, ...] = ()
+    """What keeps a CPU arm on the CPU: `-dev none` where the engine brings a GPU backend."""
+    engines: Mapping[str, EngineRef] = field(default_factory=dict)
+    """Other engines of the device, by the name an arm uses for them."""
+    models: Mapping[str, ModelRef] = field(default_factory=dict)
+    """Other models of the device, by the name an arm uses for them."""
 
     @property
     def ground(self) -> Ground:
@@ -131,8 +137,7 @@ def assemble(design: Design, setting: Setting, choices: Choices) -> Plan:
     that is drawn when none is given. UsageError when nothing is left to run."""
     ground = setting.ground
     arms = mark_doubles([resolve(spec, ground) for spec in design.specs], design.doubles)
-    if choices.flags:
-        arms = tuple(replace(arm, flags=(*arm.flags, *choices.flags)) for arm in arms)
+    arms = tuple(_equipped(arm, setting, choices.flags) for arm in arms)
     running = [arm for arm in arms if not arm.incapable and not arm.same_as]
     if not running:
         reasons = "; ".join(f"{arm.arm_id}: {arm.incapable}" for arm in arms if arm.incapable)
@@ -177,6 +182,26 @@ def assemble(design: Design, setting: Setting, choices: Choices) -> Plan:
         options=design.options,
     )
     return replace(plan, notes=notes(plan, design))
+
+
+def _equipped(arm: Arm, setting: Setting, flags: Sequence[str]) -> Arm:
+    """The arm with its own engine and model looked up, and with the flags every arm gets."""
+    if arm.engine_dir:
+        engine = setting.engines.get(arm.engine_dir)
+        if engine is not None:
+            arm = replace(arm, engine_dir=engine.directory, engine_build=engine.build)
+    if arm.model_path:
+        model = setting.models.get(arm.model_path)
+        if model is not None:
+            arm = replace(
+                arm,
+                model_path=model.path,
+                model_name=model.name,
+                model_sha256=model.sha256,
+                model_quant=model.quant,
+            )
+    cpu = () if "-dev" in arm.flags or arm.command else setting.cpu_flags
+    return replace(arm, flags=(*cpu, *arm.flags, *flags))
 
 
 def _generated(choices: Choices, setting: Setting) -> int:

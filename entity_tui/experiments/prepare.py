@@ -19,6 +19,7 @@ from entity_tui.transport.base import Transport
 
 _SHA256 = re.compile(r"^\\?([0-9a-f]{64})\b")
 _QUANT = re.compile(r"(?:^|[-_.])(I?Q\d(?:_[A-Z0-9]+)*|BF16|F16|F32|MXFP4)(?=[-_.]|$)", re.IGNORECASE)
+_GPU = re.compile(r"^libggml-(?:vulkan|opencl|cuda|hip|metal|sycl|hexagon|musa|cann|webgpu)\b")
 HASH_TIMEOUT_S = 300.0
 
 
@@ -67,8 +68,12 @@ async def prepare(
     sha256: str = "",
     folders: Sequence[Path] = (),
     snapshot: Snapshot | None = None,
+    engines: Sequence[str] = (),
+    models: Sequence[str] = (),
 ) -> Ready:
     """Probe the device (or take a probe that was just made), choose engine and model, hash the model.
+
+    `engines` and `models` are further ones that arms name.
 
     Raises UsageError when there is no engine or model, with what to do, and the transport's errors.
     """
@@ -76,5 +81,20 @@ async def prepare(
     facts = read_facts(seen)
     chosen = await choose_engine(transport, engine)
     file = await choose_model(transport, model, folders=folders)
-    setting = Setting(facts, engine_ref(chosen), await model_ref(transport, file, sha256), can_pin(seen, facts))
+    setting = Setting(
+        facts,
+        engine_ref(chosen),
+        await model_ref(transport, file, sha256),
+        can_pin(seen, facts),
+        cpu_flags=("-dev", "none") if gpu_libraries(chosen) else (),
+        engines={name: engine_ref(await choose_engine(transport, name)) for name in engines},
+        models={
+            name: await model_ref(transport, await choose_model(transport, name, folders=folders)) for name in models
+        },
+    )
     return Ready(seen, facts, chosen, setting)
+
+
+def gpu_libraries(engine: EngineBuild) -> tuple[str, ...]:
+    """The GPU and NPU backends among an engine's files; any of them takes work even with `-ngl 0`."""
+    return tuple(name for name in engine.libraries if _GPU.match(name))
