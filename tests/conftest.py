@@ -5,5 +5,6 @@ pytest_plugins = [
     "tests.fixtures.adb",
     "tests.fixtures.phone",
     "tests.fixtures.ssh",
+    "tests.fixtures.wire",
     "tests.fixtures.engine",
 ]

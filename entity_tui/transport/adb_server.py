@@ -154,6 +154,12 @@ class AdbServer:
             await self.stop()
             raise
 
+    async def kill(self) -> None:
+        """End the process at once, as anybody's `adb kill-server` would; `stop` still cleans up."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+            await self._process.wait()
+
     async def stop(self) -> None:
         """End exactly the process that was started, and remove the folder if it was ours."""
         process, self._process = self._process, None

@@ -55,6 +55,10 @@ class Channel(abc.ABC):
     async def end(self) -> bool:
         """End the command if it still runs, then let go. True when the command is known to be over."""
 
+    async def abandon(self) -> None:
+        """Let go at once without asking the device for anything, for a link that no longer answers."""
+        await self.end()
+
 
 async def feed(channel: Channel, data: bytes) -> None:
     """Send all of `data`, then end of file. A command that does not read its input is no failure."""
@@ -232,6 +236,10 @@ class TrackedChannel(Channel):
             return False
         finally:
             await self._inner.end()
+
+    async def abandon(self) -> None:
+        """Let go of the link only; a command that reads its input ends by the end of file."""
+        await self._inner.abandon()
 
     async def _learn_pid(self) -> int | None:
         """The pid on the device, or None when the command was over before it told one."""

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from entity_tui.transport.shell import ShellTransport
 
 POLL_INTERVAL_S = 1.0
-BEAT_DEADLINE_S = 3.0
-"""A frozen phone stays listed as ready; only an answer of its own within this time counts."""
+STALE_GRACE_S = 10.0
+"""How long a silent device keeps its link before a new one is tried."""
 FIRST_BACKOFF_S = 0.3
 LAST_BACKOFF_S = 10.0
 
@@ -26,10 +26,9 @@ _ECHO = 'while read -r word; do echo "$word"; done'
 class Heartbeat:
     """One long-lived shell on the device that echoes words: a round trip without a fork."""
 
-    def __init__(self, link: ShellTransport, deadline_s: float = BEAT_DEADLINE_S) -> None:
+    def __init__(self, link: ShellTransport, deadline_s: float | None = None) -> None:
         self._link = link
-        self._deadline_s = deadline_s
-        self._stack = contextlib.AsyncExitStack()
+        self._deadline_s = deadline_s or link.beat_deadline_s
         self._channel: Channel | None = None
         self._count = 0
 
@@ -39,7 +38,7 @@ class Heartbeat:
         try:
             async with asyncio.timeout(self._deadline_s):
                 if self._channel is None:
-                    self._channel = await self._stack.enter_async_context(self._link.channel(_ECHO))
+                    self._channel = await self._link.open_channel(_ECHO)
                     await self._echo(self._channel)
                     began = time.monotonic()
                 await self._echo(self._channel)
@@ -61,11 +60,11 @@ class Heartbeat:
                 heard = (heard + piece.data)[-256:]
 
     async def stop(self) -> None:
-        """End the shell on the device if it can still be reached."""
-        self._channel = None
-        stack, self._stack = self._stack, contextlib.AsyncExitStack()
-        with contextlib.suppress(TransportError, OSError):
-            await stack.aclose()
+        """Let go of the shell: it ends by the end of its input, or with the link."""
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            with contextlib.suppress(TransportError, OSError):
+                await self._link.abandon(channel)
 
 
 class LinkWatch:
@@ -78,8 +77,10 @@ class LinkWatch:
         self._heart = Heartbeat(link)
         self._ever_ready = False
         self._ready = False
+        self._silent_since_s: float | None = None
+        self._recovery: asyncio.Task[None] | None = None
         self._backoff_s = FIRST_BACKOFF_S
-        self._try_after = 0.0
+        self._try_after_s = 0.0
 
     async def states(self) -> AsyncGenerator[DeviceState, None]:
         """The state now and every change; `rebooted` comes once, right before the `ready` of another boot id."""
@@ -95,38 +96,45 @@ class LinkWatch:
                 self.wake.clear()
         finally:
             await self._heart.stop()
+            if self._recovery is not None:
+                self._recovery.cancel()
+                await asyncio.gather(self._recovery, return_exceptions=True)
 
     async def _look(self) -> list[DeviceState]:
-        listed = await self._listed()
-        if listed is DeviceState.READY:
-            try:
-                self._link.link_ms = await self._heart.beat()
-            except NotReady as error:
-                listed = error.state
-            except LinkLost:
-                # The list may lag behind the loss by a moment: ask it again before we contradict it.
-                listed = await self._listed()
-                if listed is DeviceState.READY:
-                    listed = DeviceState.STALE
-                    if self._ready:
-                        self.wake.set()
-            except (TimeoutError, TransportError):
-                listed = DeviceState.STALE
-            else:
-                return await self._returned()
+        state = await self._listed()
+        if state is DeviceState.READY:
+            state = await self._beat()
+        if state is DeviceState.READY:
+            return await self._returned()
+        if state is DeviceState.ABSENT and self._ever_ready:
+            state = DeviceState.LOST
         self._ready = False
         self._link.link_ms = None
-        if listed is DeviceState.ABSENT and self._ever_ready:
-            listed = DeviceState.LOST
-        if listed in (DeviceState.ABSENT, DeviceState.LOST, DeviceState.OFFLINE, DeviceState.STALE):
-            await self._recover()
-        return [listed]
+        self._recover_if_due(state)
+        return [state]
 
     async def _listed(self) -> DeviceState:
         try:
             return await self._link.listed_state()
         except TransportError:
             return DeviceState.ABSENT
+
+    async def _beat(self) -> DeviceState:
+        """Whether a device that is listed as ready answers."""
+        try:
+            self._link.link_ms = await self._heart.beat()
+        except NotReady as error:
+            return error.state
+        except LinkLost:
+            # The list may lag behind the loss by a moment: ask it again before we contradict it.
+            state = await self._listed()
+            if self._ready:
+                self.wake.set()
+            return DeviceState.STALE if state is DeviceState.READY else state
+        except (TimeoutError, TransportError):
+            return DeviceState.STALE
+        self._silent_since_s = None
+        return DeviceState.READY
 
     async def _returned(self) -> list[DeviceState]:
         """Ready; after an outage the boot id tells a reboot from a lost link."""
@@ -139,17 +147,30 @@ class LinkWatch:
             return [DeviceState.STALE]
         self._ready = self._ever_ready = True
         self._backoff_s = FIRST_BACKOFF_S
-        self._try_after = 0.0
+        self._try_after_s = 0.0
         rebooted = bool(before) and self._link.boot_id != before
         return [DeviceState.REBOOTED, DeviceState.READY] if rebooted else [DeviceState.READY]
 
-    async def _recover(self) -> None:
-        """One attempt to bring the link back, with growing pauses between attempts."""
+    def _recover_if_due(self, state: DeviceState) -> None:
+        """Start one attempt to bring the link back, with growing pauses between attempts.
+
+        A device that is merely silent gets some grace: a new link would end everything that runs through the old one.
+        """
         now = time.monotonic()
-        if now < self._try_after:
+        if state is DeviceState.STALE:
+            self._silent_since_s = self._silent_since_s or now
+            if now - self._silent_since_s < STALE_GRACE_S:
+                return
+        elif state not in (DeviceState.ABSENT, DeviceState.LOST, DeviceState.OFFLINE):
             return
-        self._backoff_s = min(self._backoff_s * 2, LAST_BACKOFF_S)
-        with contextlib.suppress(TransportError, OSError):
+        if now < self._try_after_s or (self._recovery is not None and not self._recovery.done()):
+            return
+        self._recovery = asyncio.ensure_future(self._recover())
+
+    async def _recover(self) -> None:
+        with contextlib.suppress(TransportError, OSError, TimeoutError):
             await self._link.recover()
+            self._silent_since_s = None
             self.wake.set()
-        self._try_after = time.monotonic() + self._backoff_s
+        self._try_after_s = time.monotonic() + self._backoff_s
+        self._backoff_s = min(self._backoff_s * 2, LAST_BACKOFF_S)

@@ -53,6 +53,9 @@ class ShellTransport(Transport):
     command_limit_bytes: int
     """The longest command text the link carries; a longer script travels through standard input."""
 
+    beat_deadline_s: float = 3.0
+    """A frozen phone stays listed as ready; only an answer of its own within this time counts."""
+
     def __init__(self) -> None:
         self.boot_id = ""
         """Changes with every boot of the device; empty before `connect` or where it may not be read."""
@@ -194,16 +197,26 @@ class ShellTransport(Transport):
 
     @contextlib.asynccontextmanager
     async def channel(self, script: str, *, args: Sequence[str] = ()) -> AsyncIterator[Channel]:
-        """A script with its raw pieces and an open standard input, for transfers and the heartbeat."""
+        """A script with its raw pieces and an open standard input, for transfers."""
+        channel = await self.open_channel(script, args=args)
+        try:
+            yield channel
+        finally:
+            await asyncio.shield(self._end(channel))
+
+    async def open_channel(self, script: str, *, args: Sequence[str] = ()) -> Channel:
+        """Like `channel` without a context; give it back to `abandon`."""
         head = f"set -- {quote(args)}\n" if args else "set --\n"
         channel, given = await self._start(head + script, stdin=None, timeout_s=OPEN_TIMEOUT_S)
         if given is not None:
             await self._end(channel)
             raise Unsupported("The script is too long to be given input")
-        try:
-            yield channel
-        finally:
-            await asyncio.shield(self._end(channel))
+        return channel
+
+    async def abandon(self, channel: Channel) -> None:
+        """Let go of a channel at once, without a word to the device."""
+        self._channels.discard(channel)
+        await channel.abandon()
 
     async def read(self, path: str, *, offset: int = 0, limit: int | None = None) -> bytes:
         """Bytes of a file from `offset`, at most `limit`; an offset past the end gives none."""

@@ -1,4 +1,4 @@
-"""The links the contract is tested over: this computer, a real sshd, a real adb server with a phone, and a recording."""
+"""The links the contract runs over: this computer, a real sshd, a real adb server with a phone, and a recording."""
 
 from __future__ import annotations
 
@@ -14,24 +14,29 @@ import pytest
 import pytest_asyncio
 
 from entity_tui.transport.adb import AdbTransport
-from entity_tui.transport.adb_host import connect
+from entity_tui.transport.adb_host import connect, disconnect
 from entity_tui.transport.adb_server import AdbServer
-from entity_tui.transport.base import Completed, Job, Transport, TransportError
+from entity_tui.transport.base import Completed, DeviceState, Job, Transport, TransportError
 from entity_tui.transport.local import LocalTransport
 from entity_tui.transport.record import RecordingTransport
 from entity_tui.transport.replay import ReplayTransport
+from entity_tui.transport.shell import ShellTransport
 from tests.fixtures.adb import LoopThread
+from tests.fixtures.wire import Wire
 
+COLUMNS = ["local", "ssh", "adb", "adb-new", "replay"]
 LIVE = ["local", "ssh", "adb"]
 ALL = [*LIVE, "replay"]
+FAULTY = ["ssh", "adb", "adb-new", "replay"]
+"""The links that have a wire; `adb-new` is the same phone behind the newer adb server."""
 
 
 class EchoOfARecording(ReplayTransport):
-    """Asks this computer and records it, then answers from the recording alone: the contract over replay."""
+    """Asks a live device and records it, then answers from the recording alone: the contract over replay."""
 
-    def __init__(self, file: Path, root: str) -> None:
+    def __init__(self, file: Path, inner: Transport) -> None:
         super().__init__(file)
-        self.live = RecordingTransport(LocalTransport(root=root), file)
+        self.live = RecordingTransport(inner, file)
 
     async def connect(self) -> None:
         await self.live.connect()
@@ -62,9 +67,10 @@ class EchoOfARecording(ReplayTransport):
 
     @contextlib.asynccontextmanager
     async def stream(self, argv: Sequence[str], *, stdin: bytes | None = None) -> AsyncIterator[AsyncIterator[str]]:
-        async with self.live.stream(argv, stdin=stdin) as lines:
-            async for _ in lines:
-                continue
+        with contextlib.suppress(TransportError):
+            async with self.live.stream(argv, stdin=stdin) as lines:
+                async for _ in lines:
+                    continue
         await self._reload()
         async with super().stream(argv, stdin=stdin) as replayed:
             yield replayed
@@ -98,9 +104,15 @@ class Phone:
     address: str
     server: AdbServer
 
-    def transport(self, **options: Any) -> AdbTransport:
-        """A fresh transport to it."""
-        return AdbTransport(self.address, "127.0.0.1", self.server.port, simulated=True, **options)
+    def transport(self, address: str | None = None, server: AdbServer | None = None) -> AdbTransport:
+        """A fresh transport to it, by another way in where one is named."""
+        port = (server or self.server).port
+        return AdbTransport(address or self.address, "127.0.0.1", port, simulated=True)
+
+    @property
+    def adbd_port(self) -> int:
+        """Where the phone itself listens."""
+        return int(self.address.rpartition(":")[2])
 
 
 @pytest.fixture(scope="session")
@@ -127,7 +139,7 @@ def make_link(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Tran
         return request.getfixturevalue("ssh_server").transport(root=str(tmp_path / "root"))  # type: ignore[no-any-return]
     if kind == "adb":
         return request.getfixturevalue("contract_phone").transport()  # type: ignore[no-any-return]
-    return EchoOfARecording(tmp_path / "session.jsonl", str(tmp_path / "root"))
+    return EchoOfARecording(tmp_path / "session.jsonl", LocalTransport(root=str(tmp_path / "root")))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -135,6 +147,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "link" in metafunc.fixturenames:
         marker = metafunc.definition.get_closest_marker("links")
         metafunc.parametrize("link", list(marker.args) if marker else ALL, indirect=True)
+    if "faulty" in metafunc.fixturenames:
+        marker = metafunc.definition.get_closest_marker("links")
+        metafunc.parametrize("faulty", list(marker.args) if marker else FAULTY, indirect=True)
 
 
 @pytest_asyncio.fixture
@@ -143,6 +158,58 @@ async def link(request: pytest.FixtureRequest, tmp_path: Path, record_property: 
     record_property("link", request.param)
     async with make_link(request.param, request, tmp_path) as transport:
         yield transport
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """A device behind a wire that can be harmed, and a second way to the same device that cannot."""
+
+    kind: str
+    link: Transport
+    wire: Wire
+    direct: Transport
+
+    async def back(self) -> None:
+        """Heal the wire and bring the link back, as its supervisor would."""
+        self.wire.heal()
+        inner = self.link.live._inner if isinstance(self.link, EchoOfARecording) else self.link
+        assert isinstance(inner, ShellTransport)
+        await inner.recover()
+        assert await inner.listed_state() is DeviceState.READY
+
+
+@pytest_asyncio.fixture
+async def faulty(
+    request: pytest.FixtureRequest, tmp_path: Path, wires: Any, record_property: Any
+) -> AsyncIterator[Faulty]:
+    """A connected transport over a wire of its own."""
+    kind = request.param
+    record_property("link", kind)
+    direct: Transport
+    inner: Transport
+    if kind in ("adb", "adb-new"):
+        phone = request.getfixturevalue("contract_phone")
+        server = request.getfixturevalue("adb_server_new") if kind == "adb-new" else phone.server
+        wire = await wires(phone.adbd_port)
+        inner, direct = phone.transport(wire.address, server), phone.transport()
+    else:
+        sshd = request.getfixturevalue("ssh_server")
+        wire = await wires(sshd.port)
+        inner, direct = sshd.transport(through=wire.port, root=str(tmp_path)), sshd.transport(root=str(tmp_path))
+    link = EchoOfARecording(tmp_path / "session.jsonl", inner) if kind == "replay" else inner
+    async with direct, link:
+        yield Faulty(kind, link, wire, direct)
+    if isinstance(inner, AdbTransport):
+        await disconnect(inner.server, inner.serial)
+
+
+@pytest_asyncio.fixture
+async def far(faulty: Faulty) -> AsyncIterator[str]:
+    """A fresh folder on the device behind the wire."""
+    path = f"{faulty.direct.root}/contract-{secrets.token_hex(4)}"
+    assert (await faulty.direct.run(["mkdir", "-p", path])).ok
+    yield path
+    await faulty.direct.run(["rm", "-rf", path])
 
 
 @pytest_asyncio.fixture
@@ -170,7 +237,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     if not results:
         return
     terminalreporter.section("contract: behaviour or fault x link")
-    terminalreporter.write_line(f"{'':72}" + "".join(f"{kind:>9}" for kind in ALL))
+    terminalreporter.write_line(f"{'':72}" + "".join(f"{kind:>9}" for kind in COLUMNS))
     for name in sorted(results):
-        cells = "".join(f"{results[name].get(kind, '·'):>9}" for kind in ALL)
+        cells = "".join(f"{results[name].get(kind, '·'):>9}" for kind in COLUMNS)
         terminalreporter.write_line(f"{name[:71]:72}{cells}")
