@@ -43,25 +43,8 @@ text() {
 	esac
 }
 
-killer=none
-if have timeout && timeout 5 true 2>/dev/null; then killer=timeout; fi
-limited() {
-	if [ $killer = timeout ]; then
-		timeout "$limit" "$@" 2>&1 </dev/null
-		return
-	fi
-	"$@" 2>&1 </dev/null &
-	_p=$!
-	{ sleep "$limit" && kill -9 $_p; } >/dev/null 2>&1 &
-	_w=$!
-	wait $_p
-	_r=$?
-	{ kill $_w && wait $_w; } 2>/dev/null
-	[ $_r = 137 ] && return 124
-	return $_r
-}
 # $1: the command line it is known by; the rest: the command.
-cmd() {
+ask() {
 	_name=$1
 	shift
 	if ! have "$1"; then
@@ -78,7 +61,10 @@ cmd() {
 	_r=${_v##*x}
 	now
 	say "$at cmd $_r $(((NOW - _t0) * 10)) $_name"
-	say "${_v%x*}"
+	_v=${_v%x*}
+	# thousands of lines, of which one is wanted
+	case $_v in *mWakefulness=*) _v=${_v#*mWakefulness=} && _v=mWakefulness=${_v%%"$nl"*} ;; esac
+	say "$_v"
 }
 
 for f in cpuinfo meminfo stat self/cgroup self/status self/cpuset version; do text "$P/proc/$f"; done
@@ -159,37 +145,37 @@ present "$P/sys/class/kgsl/kgsl-3d0/gpu_model" "$P/sys/class/kgsl/kgsl-3d0/gpucl
 	"$P/sys/class/kgsl/kgsl-3d0/max_gpuclk" "$P/sys/class/kgsl/kgsl-3d0/gpu_busy_percentage" \
 	"$P/sys/class/kgsl/kgsl-3d0/gpubusy" "$P/sys/kernel/gpu/gpu_model" "$P/sys/kernel/gpu/gpu_busy"
 
-cmd "ls /sys/class/thermal" ls "$P/sys/class/thermal"
-cmd "ls /sys/class/power_supply" ls "$P/sys/class/power_supply"
-cmd "uname -a" uname -a
-cmd id id
-cmd "df -k $place" df -k "$place"
+ask "ls /sys/class/thermal" ls "$P/sys/class/thermal"
+ask "ls /sys/class/power_supply" ls "$P/sys/class/power_supply"
+ask "uname -a" uname -a
+ask id id
+ask "df -k $place" df -k "$place"
 say "$at cmd 0 - command -v"
 for t in taskset timeout setsid nohup sha256sum mkfifo awk dd tr expr printf od stat flock nproc simpleperf perf perfetto \
 	dumpsys cmd settings getprop termux-battery-status termux-wake-lock vcgencmd python3 toybox busybox; do
 	command -v $t 2>/dev/null
 done
 if have getprop; then
-	cmd getprop getprop
-	cmd "dumpsys battery" dumpsys battery
-	cmd "dumpsys thermalservice" dumpsys thermalservice
-	cmd "dumpsys power | grep mWakefulness" sh -c 'dumpsys power | grep -e mWakefulness -e "Permission Denial"'
-	cmd "cmd battery get -f current_now" cmd battery get -f current_now
-	cmd "cmd battery get -f current_average" cmd battery get -f current_average
-	cmd "settings get global airplane_mode_on" settings get global airplane_mode_on
-	cmd "settings get global low_power" settings get global low_power
+	ask getprop getprop
+	ask "dumpsys battery" dumpsys battery
+	ask "dumpsys thermalservice" dumpsys thermalservice
+	ask "dumpsys power | grep mWakefulness" dumpsys power
+	ask "cmd battery get -f current_now" cmd battery get -f current_now
+	ask "cmd battery get -f current_average" cmd battery get -f current_average
+	ask "settings get global airplane_mode_on" settings get global airplane_mode_on
+	ask "settings get global low_power" settings get global low_power
 fi
 case $(uname -s 2>/dev/null) in
 Darwin)
-	cmd "sysctl hw" sysctl hw
-	cmd "sysctl machdep.cpu" sysctl machdep.cpu
-	cmd "sysctl kern.boottime" sysctl kern.boottime
-	cmd "sysctl kern.bootsessionuuid" sysctl kern.bootsessionuuid
-	cmd "sysctl vm.loadavg" sysctl vm.loadavg
-	cmd vm_stat vm_stat
-	cmd sw_vers sw_vers
-	cmd "pmset -g therm" pmset -g therm
-	cmd "pmset -g batt" pmset -g batt
+	ask "sysctl hw" sysctl hw
+	ask "sysctl machdep.cpu" sysctl machdep.cpu
+	ask "sysctl kern.boottime" sysctl kern.boottime
+	ask "sysctl kern.bootsessionuuid" sysctl kern.bootsessionuuid
+	ask "sysctl vm.loadavg" sysctl vm.loadavg
+	ask vm_stat vm_stat
+	ask sw_vers sw_vers
+	ask "pmset -g therm" pmset -g therm
+	ask "pmset -g batt" pmset -g batt
 	;;
 esac
 say "$at end"

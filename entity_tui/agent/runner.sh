@@ -13,8 +13,7 @@ cell_dir=
 pid=
 choose_clock
 choose_waiter_fifo "$run/.wait.$$"
-bound=
-if have timeout && timeout 5 true 2>/dev/null; then bound="timeout 20"; fi
+limit=20
 use_setsid=
 if have setsid; then use_setsid=yes; fi
 first_line /proc/sys/kernel/random/boot_id ||
@@ -107,12 +106,13 @@ look() {
 		done
 		if have dumpsys; then
 			for _s in battery thermalservice; do
-				TEXT=$($bound dumpsys $_s 2>&1 </dev/null)
+				TEXT=$(limited dumpsys $_s)
 				say "@cell cmd $? - dumpsys $_s"
 				say "$TEXT"
 			done
-			TEXT=$($bound dumpsys power 2>&1 </dev/null | grep -e mWakefulness -e "Permission Denial")
+			TEXT=$(limited dumpsys power)
 			say "@cell cmd $? - dumpsys power | grep mWakefulness"
+			case $TEXT in *mWakefulness=*) TEXT=${TEXT#*mWakefulness=} && TEXT=mWakefulness=${TEXT%%"$nl"*} ;; esac
 			say "$TEXT"
 		fi
 		say "@cell end"

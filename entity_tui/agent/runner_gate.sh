@@ -8,7 +8,7 @@ read_sensor() {
 	"dumpsys battery")
 		V=
 		have dumpsys || return 1
-		_text=$($bound dumpsys battery 2>/dev/null </dev/null)
+		_text=$(limited dumpsys battery)
 		case $_text in *UPDATES\ STOPPED*) return 1 ;; *temperature:*) ;; *) return 1 ;; esac
 		V=${_text#*[[:space:]]temperature:}
 		V=${V%%"$nl"*}
@@ -45,7 +45,7 @@ CR=$(printf '\r' 2>/dev/null || echo)
 thermal_service() {
 	HAL= STATUS=
 	have dumpsys || return 1
-	_text=$($bound dumpsys thermalservice 2>/dev/null </dev/null)
+	_text=$(limited dumpsys thermalservice)
 	case $_text in *"Thermal Status:"*) ;; *) return 1 ;; esac
 	STATUS=${_text#*Thermal Status: }
 	STATUS=${STATUS%%[!0-9]*}
@@ -164,7 +164,7 @@ battery_level() {
 		fi
 	done
 	have dumpsys || return 1
-	_text=$($bound dumpsys battery 2>/dev/null </dev/null)
+	_text=$(limited dumpsys battery)
 	case $_text in *level:*) ;; *) return 1 ;; esac
 	V=${_text#*[[:space:]]level: }
 	V=${V%%[!0-9]*}

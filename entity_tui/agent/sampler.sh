@@ -116,12 +116,11 @@ case $V in *[0-9]*) say "node fast ok mem" ;; *) say "node fast denied mem" ;; e
 
 # --- slow commands: in the background, each line marked, at most one of a kind at a time ---------------------------
 next_id=0
-bound=
-if have timeout && timeout 5 true 2>/dev/null; then bound="timeout 5"; fi
+limit=5
 ask() { # $1 id, rest: the command
 	_id=$1
 	shift
-	_out=$($bound "$@" 2>&1 </dev/null)
+	_out=$(limited "$@")
 	_status=$?
 	now
 	IFS=$nl
