@@ -140,7 +140,8 @@ def name_clusters(
             previous = next(row[2] for row in ordered[: len(ranks)][::-1])
             before = next(rank for rank in ranks[::-1] if rank is not None)
             ranks.append(before if previous == key else before + 1)
-    if len(ordered) == 1 and ordered[0][1].cpus and ranks == [None]:
+    if len(ordered) == 1 and ranks == [None] and ordered[0][1].name is not None:
+        # One design everywhere: all cores are equally fast, however fast that is.
         ranks = [0]
     labels = _labels(ranks)
     clusters: list[Cluster] = []

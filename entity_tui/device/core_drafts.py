@@ -34,7 +34,8 @@ def cpu_numbers(tree: CpuTree, conflicts: list[str]) -> tuple[int, ...]:
             conflicts.append(f"present lists {format_cpu_list(present)}, but CPUs {format_cpu_list(extra)} appear too")
         return tuple(sorted({*present, *extra}))
     offline = set(tree.lists["offline"] or ()) if online else set()
-    numbers = listed | named | online | offline
+    governed = {cpu for policy in tree.policies for cpu in policy.related}
+    numbers = listed | named | online | offline | governed
     if not numbers and tree.cpuinfo.shared is not None:
         numbers = {0}
     if not numbers and (tree.cpuinfo.kinds or tree.cpuinfo.gate_line):
@@ -73,7 +74,7 @@ def _frequency(cpu: int, entry: RawCpu, policy: Policy | None) -> tuple[int, str
     if (related is None or cpu in related) and (own := top_speed(entry)) is not None:
         return own[0], f"cpu{cpu}/{own[1]}"
     if policy is not None and policy.max_freq_khz is not None:
-        return policy.max_freq_khz, f"{policy.source}/cpuinfo_max_freq (same policy)"
+        return policy.max_freq_khz, f"{policy.source}, same policy"
     return None
 
 

@@ -73,17 +73,35 @@ def _soc_words(snapshot: Snapshot, hardware: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
 
 
-def _policies(raw: dict[int, RawCpu], tree: dict[int, RawCpu]) -> Iterator[Policy]:
+def _unlisted(number: int, raw: dict[int, RawCpu], info: CpuInfo) -> tuple[int, ...]:
+    """The CPUs of a policy whose list was not read: it is named after its first CPU, and the next policy ends it.
+
+    Only neighbours of the same design as that first CPU are taken, so a policy over two designs stays half unknown.
+    """
+    end = min((other for other in raw if other > number), default=HIGHEST_CPU)
+    kinds = {block.cpu: (block.implementer, block.part) for block in info.blocks}
+    first = kinds.get(number)
+    found = [number]
+    for cpu in range(number + 1, end):
+        if first is None or None in first or kinds.get(cpu) != first:
+            break
+        found.append(cpu)
+    return tuple(found)
+
+
+def _policies(raw: dict[int, RawCpu], tree: dict[int, RawCpu], info: CpuInfo) -> Iterator[Policy]:
     """Policies from policyN directories first, then from each cpuN/cpufreq that answers for itself."""
     for number, policy in sorted(raw.items()):
         related = policy.cpus("related_cpus") or policy.cpus("affected_cpus")
-        if related:
+        speed = top_speed(policy, "")
+        words = "" if related else " (its CPUs inferred from its number)"
+        if related or speed is not None:
             yield Policy(
                 number,
-                related,
-                policy.number("cpuinfo_max_freq"),
+                related or _unlisted(number, raw, info),
+                None if speed is None else speed[0],
                 policy.number("cpuinfo_min_freq"),
-                f"cpufreq/policy{number}",
+                f"cpufreq/policy{number}/{'' if speed is None else speed[1]}{words}",
             )
     for cpu, entry in sorted(tree.items()):
         related = entry.cpus("cpufreq/related_cpus")
@@ -93,7 +111,7 @@ def _policies(raw: dict[int, RawCpu], tree: dict[int, RawCpu]) -> Iterator[Polic
                 related,
                 entry.number("cpufreq/cpuinfo_max_freq") if cpu in related else None,
                 entry.number("cpufreq/cpuinfo_min_freq") if cpu in related else None,
-                f"cpu{cpu}/cpufreq",
+                f"cpu{cpu}/cpufreq/cpuinfo_max_freq",
             )
 
 
@@ -194,7 +212,7 @@ def collect(snapshot: Snapshot) -> CpuTree:
     return CpuTree(
         cpuinfo=info,
         cpus=cpus,
-        policies=_merge(_policies(policies, cpus)),
+        policies=_merge(_policies(policies, cpus, info)),
         lists=lists,
         soc_words=_soc_words(snapshot, info.hardware),
         abis=snapshot.props.get("ro.product.cpu.abilist", "") or snapshot.props.get("ro.product.cpu.abi", ""),

@@ -79,6 +79,8 @@ def group(tree: CpuTree) -> Topology:
     cores, clusters = name_clusters(ordered, signal)
     if any(entry.number("topology/cpu_capacity") for entry in tree.cpus.values()):
         notes.append("topology/cpu_capacity is the vendor's own scale and moves with the clock; it is not used")
+    if cores and tree.lists["present"] is None and tree.lists["online"] is None:
+        notes.append("no list of CPUs could be read: there may be more cores than these")
     return Topology(
         cores=cores,
         clusters=clusters,

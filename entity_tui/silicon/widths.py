@@ -175,6 +175,8 @@ def widths(topology: Topology) -> Widths:
     prefill = min(prefill_width(weight_list, decode), online) if online else decode
     if len(known_clocks) < len(clock_list):
         notes.append(f"{len(clock_list) - len(known_clocks)} of {len(clock_list)} cores have no readable top clock")
+    if signal == "none" and online:
+        notes.append("no core's speed is known: the CPUs are taken in numerical order")
     if topology.online is None:
         notes.append("which cores are online could not be read")
     fast, little = _little(clocks)
