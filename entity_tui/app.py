@@ -143,6 +143,10 @@ class EntityApp(App[None]):
         except EntityError as error:
             self.complain(error)
 
+    async def on_unmount(self) -> None:
+        """Let go of the device: its chat server is ended, a run on it lives on."""
+        await self.session.close()
+
     def paint(self) -> None:
         """Let the screen in view draw what is new; screens under a dialog go on, hidden modes cost nothing."""
         for screen in reversed(self.screen_stack):
