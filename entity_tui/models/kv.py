@@ -19,6 +19,9 @@ _PERIODS: Mapping[str, int] = MappingProxyType(
 """Every n-th layer of these architectures sees the whole context and the others a window; a negative period starts
 with a full layer. Other architectures ignore the window their header states (llama.cpp b11434, src/models)."""
 
+_MAX_LAYERS = 10_000
+"""A header that states more is not believed: its count must never become a list's length."""
+
 _PAD_TOKENS = 256
 """llama.cpp rounds a cache up to this many cells."""
 
@@ -73,9 +76,11 @@ def kv_shape(header: GgufHeader) -> KvShape | None:
     """
     arch = header.text("general.architecture") or ""
     layers = header.number(f"{arch}.block_count")
-    heads = _per_layer(header.values.get(f"{arch}.attention.head_count"), layers or 0, 0)
+    if layers is None or not 0 < layers <= _MAX_LAYERS:
+        return None
+    heads = _per_layer(header.values.get(f"{arch}.attention.head_count"), layers, 0)
     embedding = header.number(f"{arch}.embedding_length")
-    if layers is None or not 0 < layers <= 10_000 or not any(heads):
+    if not any(heads):
         return None
     rank = header.number(f"{arch}.attention.kv_lora_rank")
     if rank is not None and header.number(f"{arch}.attention.key_length_mla") is not None:
