@@ -21,8 +21,12 @@ from entity_tui.records.schema import Metric, Role, Row
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000")
 """Okabe and Ito's palette, told apart by most kinds of colour vision."""
 
-FINE_TICKS = (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.25)
-COARSE_TICKS = (0.1, 0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0, 10.0)
+TICKS = (
+    (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.25),
+    (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.4, 1.6, 2.0),
+    (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0),
+)
+"""Ratios to mark, for narrow, usual and wide axes."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
@@ -94,7 +98,7 @@ def _cells(rows: Sequence[Row], metric: str) -> Picture | None:
                 )
     axes.set_xlabel("cell, in order of execution")
     axes.set_ylabel(f"{metric_words(metric)} tok/s")
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.1 * max(row.value or 0.0 for row in used))
     axes.legend(fontsize="small", ncols=3)
     axes.grid(alpha=0.3)
     caption = f"Every cell's {metric_words(metric)} rate in the order in which it ran; hollow marks are not counted."
@@ -149,7 +153,7 @@ def _bars(axes: Any, bars: Sequence[tuple[str, float, float | None, float | None
     ends = [end for _, ratio, low, high in bars for end in (ratio, low, high) if end]
     reach = max(max(abs(math.log(end)) for end in ends), math.log(1.05)) * 1.15
     axes.set_xlim(-reach, reach)
-    fine = [tick for tick in FINE_TICKS if abs(math.log(tick)) <= reach]
-    shown = fine if len(fine) <= 7 else [tick for tick in COARSE_TICKS if abs(math.log(tick)) <= reach]
+    wanted = TICKS[0] if reach < math.log(1.26) else TICKS[1] if reach < math.log(2.2) else TICKS[2]
+    shown = [tick for tick in wanted if abs(math.log(tick)) <= reach]
     axes.set_xticks([math.log(tick) for tick in shown], [f"×{tick:g}" for tick in shown])
     axes.grid(axis="x", alpha=0.3)
