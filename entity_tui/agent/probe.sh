@@ -8,7 +8,7 @@
 nonce=$1
 place=${2:-/}
 while [ ! -d "$place" ]; do place=${place%/*} && place=${place:-/}; done
-limit=${3:-8}
+limit=${3:-15}
 at="@$nonce"
 choose_clock
 say "entity-probe 1 $nonce"
