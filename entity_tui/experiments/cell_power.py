@@ -24,6 +24,8 @@ HEADER = "entity-samples 1 nodes"
 NO_READINGS = "gauge_unreadable"
 FALLEN = 0.90
 """A cluster below this share of its own cap is not running freely."""
+LEAST_READINGS = 20
+"""Fewer moments than this say nothing about a share of the window: one ramp would already look like heat."""
 FALLEN_SHARE_PCT = 15.0
 """More of the measured window than this below it, and the cell is `throttled` (LITTLETai's share)."""
 
@@ -133,17 +135,20 @@ class CellPower:
         return None if self.decode is None else round(100 * self.decode.coverage, 1)
 
     def rows(self, base: Row, n_gen: int, decode_tok_s: float | None) -> tuple[Row, ...]:
-        """The power and energy rows of the cell; none while charging or where the gauge cannot be believed.
+        """The power and energy rows of a cell that generated tokens.
 
-        Energy is claimed only from a decode window that outlasts the gauge's refresh.
+        Watts and tok/W always have their rows, empty while charging or where the gauge cannot be believed, so that a
+        cell has the same rows whatever its gauge did. Energy is claimed only from a decode window that outlasts the
+        gauge's refresh.
         """
         decode = self.decode
-        if decode is None or decode.mean_w is None or decode.energy_j is None or decode.reason:
-            return ()
         row = _with_phase(base, Phase.DECODE)
-        found = [metric_row(row, Metric.DECODE_POWER_W, decode.mean_w)]
-        if decode_tok_s is not None and decode.flag is not GaugeFlag.STATIC:
-            found.append(metric_row(row, Metric.DECODE_TOK_PER_W, decode_tok_s / decode.mean_w))
+        watts = decode.mean_w if decode is not None and not decode.reason else None
+        moved = decode is not None and decode.flag is not GaugeFlag.STATIC
+        rate = decode_tok_s / watts if decode_tok_s is not None and watts and moved else None
+        found = [metric_row(row, Metric.DECODE_POWER_W, watts), metric_row(row, Metric.DECODE_TOK_PER_W, rate)]
+        if decode is None or decode.energy_j is None or watts is None:
+            return tuple(found)
         seconds = n_gen / decode_tok_s if decode_tok_s else 0.0
         if decode.claimable and seconds >= CLAIM_SECONDS and n_gen:
             found.append(metric_row(row, Metric.TOKEN_ENERGY_J, decode.energy_j / n_gen))
@@ -238,6 +243,7 @@ def _watts(current: str, volts: str, unit: CurrentUnit) -> float | None:
 def _clocks(samples: CellSamples, gauge: GaugeReading, window: Window) -> tuple[str, float | None]:
     """(mean MHz by cluster, share of readings of the fastest working cluster below 90 % of its cap, in %)."""
     inside = [index for index, at in enumerate(samples.t_s) if window.start_s <= at <= window.end_s]
+    enough = len({samples.t_s[index] for index in inside}) >= LEAST_READINGS
     means: list[str] = []
     below: float | None = None
     for name, column in samples.values.items():
@@ -249,7 +255,7 @@ def _clocks(samples: CellSamples, gauge: GaugeReading, window: Window) -> tuple[
         label = name.removeprefix(CLOCK_PREFIX).rpartition("_")[0]
         means.append(f"{label}={sum(found) / len(found) / 1000:.0f}")
         cap = gauge.cap_khz.get(name)
-        if cap and below is None and name in window.clocks:
+        if cap and below is None and enough and name in window.clocks:
             below = round(100.0 * sum(1 for value in found if value < FALLEN * cap) / len(found), 1)
     return " ".join(means), below
 

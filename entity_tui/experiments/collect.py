@@ -104,7 +104,7 @@ def cell_rows(context: RunContext, event: CellEvent, files: Mapping[str, bytes])
     if usability is not Usability.VOID and {Phase.PREFILL, Phase.DECODE} <= set(values):
         ttft = ttft_derived_ms(values[Phase.PREFILL], values[Phase.DECODE], plan.n_prompt)
         rows.append(metric_row(replace(base, phase=Phase.CELL), Metric.TTFT_DERIVED_MS, ttft))
-    if rows and usability is not Usability.VOID:
+    if Phase.DECODE in values and usability is not Usability.VOID and not arm.command:
         rows += power.rows(base, plan.n_gen, values.get(Phase.DECODE))
     if not rows or (usability is Usability.VOID and found != "warmup"):
         rows.append(metric_row(replace(base, phase=Phase.CELL), Metric.OUTCOME, None))
