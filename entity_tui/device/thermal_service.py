@@ -49,9 +49,7 @@ _SHIFTED_NAMES = {
     "TYPE_POWER_AMPLIFIER": Domain.BOARD,
     "TYPE_NPU": Domain.NPU,
 }
-_NAME_NOT_TEMPERATURE = re.compile(
-    r"minus|forecast|cycle|bcl|ibat|vbat|vph|-lvl|trip|^soc$|^socd$|_reduce$", re.IGNORECASE
-)
+_NAME_NOT_TEMPERATURE = re.compile(r"minus|forecast|cycle|bcl|ibat|vbat|vph|-lvl|trip|_reduce$", re.IGNORECASE)
 _BOARD_NAMES = re.compile(r"^(pa|pathm|usb|cp|wifi|modem)$|_tz$|^bms$", re.IGNORECASE)
 WINDOWS_C = {
     Domain.CPU: (-20.0, 125.0),
