@@ -21,7 +21,7 @@ $(VENV)/.ready-dev: $(BIN)/python pyproject.toml
 # The interface on a simulated phone behind the real adb server; without a terminal the same story in words.
 demo: $(VENV)/.ready-demo
 	@$(BIN)/entity-tui models fetch smollm2-135m
-	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/entity-tui --device demo:cmf-phone-1; else exec $(BIN)/entity-tui tour; fi
+	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/entity-tui --device demo:cmf-phone-1 --speed 20; else exec $(BIN)/entity-tui tour; fi
 
 test: $(VENV)/.ready-dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m 'not long' $(PYTEST_ARGS)
