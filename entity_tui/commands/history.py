@@ -45,8 +45,8 @@ def list_runs(filter_line: tuple[str, ...], order: str, limit: int, as_json: boo
     now = datetime.now(UTC)
     with _store() as store:
         line = " ".join(filter_line)
-        found = store.select(line, now=now, order=order, limit=limit)
-        count, total = store.count(line, now=now), store.count(now=now)
+        page = store.page(line, now=now, order=order, limit=limit)
+        found, count, total = page.entries, page.matching, store.count(now=now)
     if as_json:
         print_json({"matching": count, "total": total, "runs": [asdict(entry) for entry in found]})
         return

@@ -12,7 +12,7 @@ from pathlib import Path
 from entity_tui.records.arms_table import ArmLine
 from entity_tui.records.run_directory import RunInfo
 
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 
 RUN_COLUMNS = (
     "session_id",
@@ -45,12 +45,16 @@ _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS runs (
   {", ".join(f"{name} {'REAL' if name in NUMBERS else 'TEXT'}" for name in RUN_COLUMNS)},
-  arms TEXT NOT NULL DEFAULT '[]',
-  PRIMARY KEY (session_id)
-);
-CREATE INDEX IF NOT EXISTS runs_by_start ON runs (started_utc DESC, session_id DESC);
-CREATE INDEX IF NOT EXISTS runs_by_kind ON runs (kind, started_utc DESC);
+  words TEXT NOT NULL,
+  PRIMARY KEY (started_utc DESC, session_id DESC)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX IF NOT EXISTS runs_by_id ON runs (session_id);
+CREATE INDEX IF NOT EXISTS runs_in_flight ON runs (session_id) WHERE state = 'running';
+CREATE TABLE IF NOT EXISTS arms (session_id TEXT PRIMARY KEY, arms TEXT NOT NULL) WITHOUT ROWID;
 """
+
+
+RUNNING = "SELECT session_id FROM runs WHERE state = 'running'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,16 +141,23 @@ class Index:
     def put(self, lines: Iterable[tuple[RunInfo, Sequence[ArmLine], Sequence[str]]]) -> None:
         """Insert or replace runs: info, arm lines and tags of each, in one transaction."""
         marks = ", ".join("?" for _ in range(len(RUN_COLUMNS) + 1))
+        given = list(lines)
         with self._connection:
             self._connection.executemany(
-                f"INSERT OR REPLACE INTO runs ({', '.join(RUN_COLUMNS)}, arms) VALUES ({marks})",
-                (_values(info, arms, tags) for info, arms, tags in lines),
+                f"INSERT OR REPLACE INTO runs ({', '.join(RUN_COLUMNS)}, words) VALUES ({marks})",
+                (_values(info, arms, tags) for info, arms, tags in given),
+            )
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO arms VALUES (?, ?)",
+                ((info.session_id, _arms_json(arms)) for info, arms, _ in given),
             )
 
     def remove(self, session_ids: Iterable[str]) -> None:
         """Forget runs; their folders are the caller's business."""
+        gone = [(name,) for name in session_ids]
         with self._connection:
-            self._connection.executemany("DELETE FROM runs WHERE session_id = ?", ((name,) for name in session_ids))
+            self._connection.executemany("DELETE FROM runs WHERE session_id = ?", gone)
+            self._connection.executemany("DELETE FROM arms WHERE session_id = ?", gone)
 
     def session_ids(self) -> frozenset[str]:
         """Every indexed session."""
@@ -168,10 +179,19 @@ class Index:
     ) -> tuple[RunEntry, ...]:
         """The runs a condition of `query.condition` selects. `order` comes from `query.ordering`, never from a user."""
         rows = self._connection.execute(
-            f"SELECT {', '.join(RUN_COLUMNS)}, arms FROM runs WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?",
+            f"SELECT {', '.join(RUN_COLUMNS)} FROM runs WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?",
             (*parameters, limit, offset),
-        )
-        return tuple(_entry(row) for row in rows)
+        ).fetchall()
+        return tuple(_entry(row, self._arms_of(str(row[0]))) for row in rows)
+
+    def running(self) -> tuple[str, ...]:
+        """The sessions that the index believes to be in flight."""
+        return tuple(str(row[0]) for row in self._connection.execute(RUNNING))
+
+    def _arms_of(self, session_id: str) -> tuple[ArmLine, ...]:
+        found = self._connection.execute("SELECT arms FROM arms WHERE session_id = ?", (session_id,)).fetchone()
+        lines = json.loads(found[0]) if found else []
+        return tuple(ArmLine(**{**item, "flags": tuple(item["flags"])}) for item in lines)
 
 
 def _values(info: RunInfo, arms: Sequence[ArmLine], tags: Sequence[str]) -> tuple[object, ...]:
@@ -179,6 +199,8 @@ def _values(info: RunInfo, arms: Sequence[ArmLine], tags: Sequence[str]) -> tupl
     best = max(measured, key=lambda line: line.decode_tok_s or 0.0, default=None)
     head = best or (arms[0] if arms else None)
     flags = sorted({flag for line in arms for flag in line.flags})
+    named = (info.session_id, info.device_name, info.model_name, info.experiment, *(line.arm for line in arms), *tags)
+    words = " ".join(named)
     return (
         info.session_id,
         info.started_utc,
@@ -201,15 +223,18 @@ def _values(info: RunInfo, arms: Sequence[ArmLine], tags: Sequence[str]) -> tupl
         head.decode_tok_s if head else None,
         head.power_w if head else None,
         head.tok_per_w if head else None,
-        json.dumps([asdict(line) for line in arms], separators=(",", ":")),
+        words.lower(),
     )
 
 
-def _entry(row: Sequence[object]) -> RunEntry:
+def _arms_json(arms: Sequence[ArmLine]) -> str:
+    return json.dumps([asdict(line) for line in arms], separators=(",", ":"))
+
+
+def _entry(row: Sequence[object], arms: tuple[ArmLine, ...]) -> RunEntry:
     values = dict(zip(RUN_COLUMNS, row, strict=False))
     values["simulated"] = bool(values["simulated"])
     values["cells"] = int(float(str(values["cells"] or 0)))
     values["tags"] = tuple(tag for tag in str(values["tags"]).split(",") if tag)
     values["flags"] = tuple(str(values["flags"]).split())
-    arms = tuple(ArmLine(**{**item, "flags": tuple(item["flags"])}) for item in json.loads(str(row[-1])))
     return RunEntry(**values, arms=arms)  # type: ignore[arg-type]

@@ -27,9 +27,6 @@ ORDERS = {
 }
 """What `o` cycles through."""
 
-ANY_TEXT = "session_id || ' ' || device || ' ' || model || ' ' || arm || ' ' || tags"
-"""What a bare word is looked for in."""
-
 _TERM = re.compile(r"(?P<field>[a-z_/A-Z]+)(?P<sign>>=|<=|~|=|>|<)(?P<value>.*)\Z", re.DOTALL)
 
 
@@ -56,8 +53,8 @@ def condition(line: str, now: datetime) -> Condition:
     for term in terms:
         match = _TERM.match(term)
         if match is None:
-            parts.append(f"({ANY_TEXT}) LIKE ? ESCAPE '\\'")
-            parameters.append(_like(term))
+            parts.append("instr(words, ?)")
+            parameters.append(term.lower())
             continue
         name, sign, value = match["field"], match["sign"], match["value"]
         if value == "":
@@ -75,9 +72,12 @@ def ordering(name: str) -> str:
     return ORDERS[name]
 
 
-def _like(text: str) -> str:
+def _contains(field: str, text: str) -> tuple[str, object]:
+    """LIKE without an escape where none is needed: it is half as fast with one."""
+    if not any(mark in text for mark in "%_\\"):
+        return f"{field} LIKE ?", f"%{text}%"
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return f"%{escaped}%"
+    return f"{field} LIKE ? ESCAPE '\\'", f"%{escaped}%"
 
 
 def _term(name: str, sign: str, value: str) -> tuple[str, object]:
@@ -85,7 +85,7 @@ def _term(name: str, sign: str, value: str) -> tuple[str, object]:
     if field not in FIELDS:
         raise UsageError(f"there is no field {name}", fix=f"fields: {', '.join(FIELDS)}, since")
     if sign == "~":
-        return f"{field} LIKE ? ESCAPE '\\'", _like(value)
+        return _contains(field, value)
     if field == "simulated":
         return "simulated = ?", 1 if value.lower() in ("1", "yes", "true") else 0
     if field in NUMBERS:
@@ -94,7 +94,7 @@ def _term(name: str, sign: str, value: str) -> tuple[str, object]:
         except ValueError:
             raise UsageError(f"{name} is a number", detail=value) from None
     if field == "tags" and sign == "=":
-        return "(',' || tags || ',') LIKE ? ESCAPE '\\'", _like(f",{value},")
+        return "instr(',' || tags || ',', ?)", f",{value},"
     if sign == "=":
         return f"{field} = ? COLLATE NOCASE", value
     return f"{field} {sign} ?", value

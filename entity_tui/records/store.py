@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -16,6 +17,14 @@ from entity_tui.records.run_directory import RUN_FILE, SESSION_NAME, RunDirector
 from entity_tui.records.schema import Row
 
 BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The runs of one screen and how many match in all."""
+
+    entries: tuple[RunEntry, ...]
+    matching: int
 
 
 class RunStore:
@@ -103,7 +112,7 @@ class RunStore:
         Runs that the index believes to be running are read again: their last line may have been written in a crash.
         """
         if not everything and self._index.about("folder") == self._folder_stamp():
-            self._put(entry.session_id for entry in self._index.select("state = 'running'", limit=BATCH))
+            self._put(self._index.running())
             return
         present = {entry.name for entry in os.scandir(self.runs_directory) if SESSION_NAME.match(entry.name)}
         known = frozenset() if everything else self._index.session_ids()
@@ -131,6 +140,11 @@ class RunStore:
         """The runs a filter line selects (see `query.condition`). UsageError for a term that cannot be meant."""
         chosen = self._condition(line, now)
         return self._index.select(chosen.where, chosen.parameters, order=ordering(order), limit=limit, offset=offset)
+
+    def page(self, line: str = "", *, now: datetime, order: str = "when", limit: int = 200) -> Page:
+        """The first runs a filter line selects, and how many there are: one scan where they all fit."""
+        found = self.select(line, now=now, order=order, limit=limit)
+        return Page(found, len(found) if len(found) < limit else self.count(line, now=now))
 
     def count(self, line: str = "", *, now: datetime) -> int:
         """How many runs a filter line selects."""
