@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import click
 
-from entity_tui.models.card import card
+from entity_tui.models.card import KleidiState, card, kleidi_state
 from entity_tui.models.census import Census
-from entity_tui.models.fit import FitLevel, size_words
+from entity_tui.models.fit import FitLevel, MemoryReading, size_words
 from entity_tui.models.view import ModelRow, Place
 from entity_tui.printable import printable
 
@@ -37,12 +37,23 @@ def seconds(ttft_ms: float | None) -> str:
 
 
 def percent(row: ModelRow) -> str:
-    """Coverage by bytes read per token where a CPU is known; else ENTITY's by parameters, marked `e`."""
+    """Coverage by bytes read per token where a CPU is known; else ENTITY's by parameters, marked `e`.
+
+    Without a header only the label speaks: expected or no.
+    """
     if row.coverage is not None and row.coverage.percent is not None:
         return f"{row.coverage.percent} %"
     if row.entity_coverage is not None and row.entity_coverage.percent is not None:
         return f"{row.entity_coverage.percent} % e"
+    if row.census is None and row.quant:
+        return "expected" if kleidi_state(None, row.quant) is KleidiState.EXPECTED else "no"
     return "—"
+
+
+def memory_source(memory: MemoryReading) -> str:
+    """Where and when the memory was read."""
+    age = "" if memory.age_s is None else f", {memory.age_s:.0f} s ago"
+    return f"{memory.source} {memory.taken_at}".strip() + age
 
 
 def aligned(lines: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) -> list[str]:
@@ -87,7 +98,7 @@ def print_rows(rows: Sequence[ModelRow]) -> None:
         click.echo(f"basis: {printable(basis)}", err=True)
     memory = rows[0].fit.memory
     if memory.available_bytes:
-        click.echo(f"free now: {size_words(memory.available_bytes)} ({memory.source} {memory.taken_at})", err=True)
+        click.echo(f"free now: {size_words(memory.available_bytes)} ({memory_source(memory)})", err=True)
     if any(row.quality for row in rows):
         click.echo("price: perplexity over F16, Llama-3.2-1B on wikitext-2; only the order carries over", err=True)
     for row in rows:
@@ -202,8 +213,7 @@ def _print_fit(row: ModelRow) -> None:
     parts += [f"KV {need.window_tokens} {size_words(need.kv_bytes)}", f"compute ~{size_words(need.compute_bytes)}"]
     click.echo("  " + " + ".join(parts) + f" = {size_words(need.total_bytes)}")
     if memory.available_bytes:
-        age = "" if memory.age_s is None else f", {memory.age_s:.0f} s ago"
-        click.echo(f"  free {size_words(memory.available_bytes)} ({memory.source} {memory.taken_at}{age})")
+        click.echo(f"  free {size_words(memory.available_bytes)} ({memory_source(memory)})")
     click.echo(f"  window: {row.window.tokens} tokens, {row.window.reason}")
     for line in row.fit.helps:
         click.echo(f"  would help: {line}")

@@ -49,8 +49,13 @@ class Need:
 
     @property
     def total_bytes(self) -> float:
-        """All parts together."""
+        """All parts together, as they stand while the model loads."""
         return self.weights_bytes + self.second_copy_bytes + self.kv_bytes + self.compute_bytes
+
+    @property
+    def least_bytes(self) -> float:
+        """What stays needed: the mapped originals of repacked weights are never read again and can be dropped."""
+        return self.total_bytes - min(self.second_copy_bytes, self.weights_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +118,19 @@ def budget_b(free_bytes: float) -> float:
 
 
 def judge(subject: Subject, wanted: Need, memory: MemoryReading) -> Fit:
-    """The verdict; ENTITY's thresholds, applied to the whole need instead of the file alone."""
+    """The verdict; ENTITY's thresholds, applied to the whole need instead of the file alone.
+
+    NO is for what cannot stay in memory; a second copy that only loading needs makes a model TIGHT.
+    """
     free = memory.available_bytes
     if free is None or free <= 0:
         return Fit(FitLevel.UNKNOWN, "available memory could not be read", wanted, memory)
-    total = wanted.total_bytes
+    total, least = wanted.total_bytes, wanted.least_bytes
+    if least > free:
+        return Fit(FitLevel.NO, f"needs {_two(least, free)[0]}, {_two(least, free)[1]} free now", wanted, memory)
     if total > free:
-        return Fit(FitLevel.NO, f"needs {_two(total, free)[0]}, {_two(total, free)[1]} free now", wanted, memory)
+        words = f"needs {size_words(total)} while it loads and {size_words(least)} after, of {size_words(free)} free"
+        return Fit(FitLevel.TIGHT, words, wanted, memory)
     if total > HEADROOM * free:
         big, small = _two(total, free)
         return Fit(FitLevel.TIGHT, f"needs {big} of {small} free: little headroom", wanted, memory)
@@ -153,8 +164,9 @@ def fit(subject: Subject, memory: MemoryReading, window: int, *, smaller: tuple[
         helps.append(f"an 8-bit KV cache (-ctk q8_0 -ctv q8_0): {level}")
     if subject.second_copy_bytes and (level := better(need(subject, window, repack=False))):
         helps.append(f"loading without the mapped original (-lm none): {level}")
-    goal = HEADROOM if verdict.level is FitLevel.TIGHT else 1.0
-    short = verdict.need.total_bytes / goal - (memory.available_bytes or 0)
+    tight = verdict.level is FitLevel.TIGHT
+    goal_bytes = verdict.need.total_bytes / HEADROOM if tight else verdict.need.least_bytes
+    short = goal_bytes - (memory.available_bytes or 0)
     helps.append(f"{size_words(short)} more free memory: close other apps")
     helps += [f"a smaller file of the same model: {name}" for name in smaller[:1]]
     return replace(verdict, helps=tuple(helps))

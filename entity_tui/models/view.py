@@ -15,6 +15,7 @@ from entity_tui.models.fit import Fit, FitLevel, MemoryReading, Subject, fit
 from entity_tui.models.kleidiai import ENTITY_ELIGIBLE, KleidiAnswers, SeenInLog, answers, kernel_for
 from entity_tui.models.on_device import ModelFile
 from entity_tui.models.predict import HeldOut, Machine, OwnRun, Prediction, held_out, predict
+from entity_tui.models.recommend import Candidate, Workload, recommend
 from entity_tui.models.repack import repack_bytes, repacked_types
 from entity_tui.models.tensor_types import base_type_of
 
@@ -57,6 +58,8 @@ class ModelRow:
     held_out: HeldOut | None
     quality: QualityPrice | None
     catalog: CatalogEntry | None
+    fast_kernel: bool | None = None
+    """True when the main weight type has an optimised kernel on this CPU (KleidiAI's or a repacked one)."""
 
     @property
     def eligible(self) -> bool:
@@ -184,6 +187,7 @@ def _row(source: _Source, subject: Subject, known: Known) -> ModelRow:
         held_out=held_out(known.runs, source.file_name) if measured else None,
         quality=quality_of(source.label) if source.label else None,
         catalog=source.entry,
+        fast_kernel=subject.fast_kernel,
     )
 
 
@@ -199,3 +203,25 @@ def sort_rows(rows: Sequence[ModelRow], order: str = "fit") -> tuple[ModelRow, .
         "speed": lambda row: (-(row.prediction.decode_tok_s or 0.0) if row.prediction else 0.0,),
     }
     return tuple(sorted(rows, key=keys[order]))
+
+
+def recommended(rows: Sequence[ModelRow], workload: str) -> dict[str, str | None]:
+    """The pick and the runner-up, by row id, among models with a predicted speed; None when nothing is usable.
+
+    `workload` is a value of `recommend.Workload`. A missing kernel counts only where it is known to be missing.
+    """
+    candidates = [
+        Candidate(
+            id=row.id,
+            params_b=row.params_b or 0.0,
+            decode_tok_s=row.prediction.decode_tok_s,
+            prefill_tok_s=row.prediction.prefill_tok_s or 0.0,
+            eligible=row.fast_kernel is not False,
+            tight=row.fit.level in (FitLevel.TIGHT, FitLevel.UNKNOWN),
+            fits=row.fit.level is not FitLevel.NO,
+        )
+        for row in rows
+        if row.prediction is not None and row.prediction.decode_tok_s is not None
+    ]
+    best, second = recommend(candidates, Workload(workload))
+    return {"pick": best, "runner_up": second}
