@@ -179,7 +179,7 @@ run_cell() {
 	_w=$S
 	degrees "$gate_mc"
 	event gate "n=$number attempt=$attempt outcome=$gate run=$gate_run wait=$_w temp=${S:--} status=${gate_status:--}" \
-		"blocked=${blocked:--} tainted=$tainted foreign=${FOREIGN:--} source=$gate_sensor"
+		"blocked=${blocked:--} tainted=$tainted foreign=${FOREIGN:--} detail=$gate_sensor"
 	if [ "$gate_run" = 0 ]; then
 		end_cell "$gate" "$blocked"
 		return

@@ -15,9 +15,10 @@ read_sensor() {
 		;;
 	*)
 		thermal_service || return 1
-		case $HAL in *"mName=${_source#dumpsys thermalservice },"*) ;; *) return 1 ;; esac
-		V=${HAL%%", mType="[0-9]*", mName=${_source#dumpsys thermalservice },"*}
+		case $HAL in *" mName=${_source#dumpsys thermalservice },"*) ;; *) return 1 ;; esac
+		V=${HAL%%" mName=${_source#dumpsys thermalservice },"*}
 		V=${V##*mValue=}
+		V=${V%%,*}
 		;;
 	esac
 	to_milli "$V" "$_scale" || return 1

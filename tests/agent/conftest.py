@@ -1,5 +1,22 @@
-"""The promised shells and tools, for every test of this room."""
+"""The promised shells and tools, and a place to run runners under each of them."""
 
-from tests.agent.toolsets import toolset
+from pathlib import Path
+
+import pytest
+
+from tests.agent.runs import Bench
+from tests.agent.toolsets import Toolset, make_toolset, toolset
 
 __all__ = ["toolset"]
+
+
+@pytest.fixture
+def bench(toolset: Toolset, tmp_path: Path) -> Bench:
+    """A place for runners, under each promised pair of shell and tools."""
+    return Bench(toolset, tmp_path / "entity")
+
+
+@pytest.fixture
+def phone_bench(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """A place for runners under the pair a phone has, for what does not depend on the shell."""
+    return Bench(make_toolset("mksh", "toybox", tmp_path_factory.getbasetemp() / "tools-toybox"), tmp_path / "entity")
