@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,6 +17,7 @@ from entity_tui.records.schema import Role
 
 THREAD_WORDS = ("online", "auto", "little")
 PLACEMENTS = ("all", "fastest", "slowest", "perf", "little", "none")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _KEYS = frozenset(
     (
         *("label", "threads", "prefill_threads", "placement", "cpus", "mask", "flags", "env"),
@@ -73,6 +75,8 @@ def _spec(name: str, row: Any, source: str, known: Mapping[str, ArmSpec]) -> Arm
     from dataclasses import replace
 
     where = f"arm {name} in {source}"
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{where}: a name holds letters, digits and . _ -, and begins with a letter or digit")
     if not isinstance(row, dict):
         raise UsageError(f"{where} has no settings", fix="write at least `threads:`")
     unknown = set(row) - _KEYS
