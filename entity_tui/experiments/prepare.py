@@ -11,16 +11,17 @@ from entity_tui.device.facts import Facts, read_facts
 from entity_tui.device.snapshot import Snapshot
 from entity_tui.engine.build import EngineBuild
 from entity_tui.engine.select import choose_engine, choose_model
+from entity_tui.errors import EntityError
 from entity_tui.experiments.build import Setting, engine_ref
 from entity_tui.experiments.plan import ModelRef
 from entity_tui.experiments.probe import probe
 from entity_tui.models.on_device import ModelFile
 from entity_tui.transport.base import Transport
+from entity_tui.transport.transfer import device_sha256
 
-_SHA256 = re.compile(r"^\\?([0-9a-f]{64})\b")
+_SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 _QUANT = re.compile(r"(?:^|[-_.])(I?Q\d(?:_[A-Z0-9]+)*|BF16|F16|F32|MXFP4)(?=[-_.]|$)", re.IGNORECASE)
 _GPU = re.compile(r"^libggml-(?:vulkan|opencl|cuda|hip|metal|sycl|hexagon|musa|cann|webgpu)\b")
-HASH_TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +40,43 @@ def quant_of(name: str) -> str:
     return found[-1].upper() if found else ""
 
 
-async def device_sha256(transport: Transport, path: str) -> str:
-    """sha256 of a file, computed on the device; empty where it has no sha256sum."""
-    done = await transport.run(["sha256sum", path], timeout_s=HASH_TIMEOUT_S)
-    match = _SHA256.match(done.text.strip())
-    return match[1] if done.ok and match else ""
+KNOWN_HASH = """
+# $1 our directory, $2 the file, $3 its size and time: the hash computed for exactly that, if there was one.
+[ -r "$1/hashes" ] || exit 0
+while read -r hash size time path; do
+  [ "$size $time" = "$3" ] && [ "$path" = "$2" ] && echo "$hash" && exit 0
+done < "$1/hashes"
+exit 0
+"""
+KEEP_HASH = """
+# $1 our directory, $2 the file, $3 its size and time, $4 the hash.
+[ -d "$1" ] && echo "$4 $3 $2" >> "$1/hashes"
+exit 0
+"""
+
+
+async def model_sha256(transport: Transport, file: ModelFile) -> str:
+    """sha256 of a model file as the device computes it; empty where it has no tool for it.
+
+    Hashing gigabytes takes a phone many seconds, so the result is kept in our directory there and used again while
+    path, size and time of the file are the same.
+    """
+    stamp = f"{file.size_bytes} {file.mtime_s}"
+    known = (await transport.script(KNOWN_HASH, args=(transport.root, file.path, stamp))).text.strip()
+    if _SHA256.match(known):
+        return known
+    try:
+        fresh = await device_sha256(transport, file.path)
+    except EntityError:
+        return ""
+    if "\n" not in file.path:
+        await transport.script(KEEP_HASH, args=(transport.root, file.path, stamp, fresh))
+    return fresh
 
 
 async def model_ref(transport: Transport, file: ModelFile, sha256: str = "") -> ModelRef:
     """The model as a plan carries it; `sha256` is what it must be, where that is known from elsewhere."""
-    known = sha256 or await device_sha256(transport, file.path)
+    known = sha256 or await model_sha256(transport, file)
     return ModelRef(file.path, file.name, file.size_bytes, known, quant_of(file.name))
 
 

@@ -11,6 +11,7 @@ from entity_tui.device.facts import Facts, read_facts
 from entity_tui.device.snapshot import Snapshot, dumps
 from entity_tui.errors import UsageError
 from entity_tui.experiments import follow as loop
+from entity_tui.experiments.adopt import leave_plan
 from entity_tui.experiments.context import clock_factor, device_id_hash
 from entity_tui.experiments.flatplan_reader import parse_plan
 from entity_tui.experiments.following import Following, OnView, RunResult
@@ -98,6 +99,7 @@ async def run_plan(
     run = store.create(info, plan=canonical(plan) + "\n", device=dumps(snapshot))
     run.write_file(PREFLIGHT_FILE, found.to_json())
     await loop.start(transport, runner_plan(plan, snapshot, facts, session_id=info.session_id))
+    await leave_plan(transport, info, plan, snapshot)
     return await Following(transport, plan, info, snapshot, facts, store, on_view).to_end()
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from entity_tui.transport.base import LinkLost, Progress, RemoteFileError, Transfer, TransferMismatch
+from entity_tui.transport.base import LinkLost, Progress, RemoteFileError, Transfer, TransferMismatch, Transport
 from entity_tui.transport.channel import Channel, PieceKind
 from entity_tui.transport.device_text import parse_df_free_bytes, parse_sha256
 
@@ -87,7 +87,7 @@ def _temporary(remote: str, key: str) -> str:
     return f"{folder}/.{name[:160]}.{key}.part"
 
 
-async def device_sha256(transport: ShellTransport, path: str) -> str:
+async def device_sha256(transport: Transport, path: str) -> str:
     """The sha256 of a file, computed on the device by whichever tool it has. RemoteFileError when it has none."""
     result = await transport.script(HASH, args=[path], timeout_s=HASH_TIMEOUT_S)
     found = parse_sha256(result.text)
