@@ -11,7 +11,7 @@ from entity_tui.device.numbers import integer
 from entity_tui.device.topology import Core
 from entity_tui.profiles.library import merged
 from entity_tui.silicon.devicetree_source import Node, SourceTree
-from entity_tui.silicon.widths import decode_width, prefill_width, unity_width
+from entity_tui.silicon.widths import decode_width, prefill_width, top_cluster_core_count, unity_width
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +259,7 @@ def _notes(
     mhz: Sequence[int | None],
 ) -> tuple[str, ...]:
     notes = []
-    if decode == 2 and clocks and sum(c >= max(clocks) - max(clocks) // 10 for c in clocks) < 2:
+    if decode == 2 and top_cluster_core_count(clocks) < 2:
         notes.append("decode is 2 by the floor: only one core is within 10 % of the fastest clock")
     if unity is not None and unity != prefill:
         notes.append(f"twice-the-slowest rule would take {unity} threads for prompts")
