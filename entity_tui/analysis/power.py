@@ -19,9 +19,7 @@ def blocks_for_difference(effect_log: float, spread: float, alpha: float, power:
     """Blocks with which a true log-ratio `effect_log` is found with probability `power`; inf for no effect."""
     if effect_log == 0.0:
         return math.inf
-    normal = NormalDist()
-    reach = normal.inv_cdf(1.0 - alpha / 2.0) + normal.inv_cdf(power)
-    return (reach * spread / abs(effect_log)) ** 2 / SIGNED_RANK_EFFICIENCY
+    return _blocks(spread / abs(effect_log), alpha, power)
 
 
 def blocks_for_equivalence(effect_log: float, spread: float, margin: float, alpha: float, power: float = 0.8) -> float:
@@ -29,9 +27,15 @@ def blocks_for_equivalence(effect_log: float, spread: float, margin: float, alph
     room = math.log1p(margin) - abs(effect_log)
     if room <= 0.0:
         return math.inf
+    return _blocks(spread / room, alpha, (1.0 + power) / 2.0)
+
+
+def _blocks(spread_over_effect: float, alpha: float, power: float) -> float:
+    """The normal approximation with Guenther's z²/2 for the spread's own uncertainty (Guenther 1981)."""
     normal = NormalDist()
-    reach = normal.inv_cdf(1.0 - alpha / 2.0) + normal.inv_cdf((1.0 + power) / 2.0)
-    return (reach * spread / room) ** 2 / SIGNED_RANK_EFFICIENCY
+    edge = normal.inv_cdf(1.0 - alpha / 2.0)
+    reach = (edge + normal.inv_cdf(power)) * spread_over_effect
+    return reach**2 / SIGNED_RANK_EFFICIENCY + edge**2 / 2.0
 
 
 def blocks_to_settle(found: PairedEstimate, rules: Rules, declared: int) -> int | None:
