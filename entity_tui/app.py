@@ -115,6 +115,8 @@ class EntityApp(App[None]):
         self._errors_shown = 0
         self._path = ""
         self._before_picker = "dashboard"
+        self.starting = False
+        """True between the key that starts a run and the run's first view."""
         self._interrupted_at = 0.0
         self.register_theme(ENTITY_DARK)
         self.register_theme(ENTITY_LIGHT)
@@ -177,9 +179,11 @@ class EntityApp(App[None]):
             self.session.log.add("interface", plain(text), level)
 
     def complain(self, error: EntityError) -> None:
-        """An error with its fix; it stays until `esc`, and goes to the log."""
+        """An error with its fix; it stays until `esc`, and goes to the log unless the session wrote it down already."""
         self.say(" ".join(part for part in (error.title, error.fix) if part), level=Level.ERROR)
-        self.session.log.error("interface", plain(str(error)))
+        words = plain(str(error))
+        if not any(plain(line.text) == words for line in self.session.log.tail(3)):
+            self.session.log.error("interface", words)
 
     def dismiss_errors(self) -> bool:
         """Remove messages that stay; True when there were any."""
@@ -209,7 +213,7 @@ class EntityApp(App[None]):
                 self.complain(error)
                 return
             if words:
-                self.say(words, log=True)
+                self.say(words)
 
         self.run_worker(guarded(), name=name, exit_on_error=True)
 
@@ -229,16 +233,24 @@ class EntityApp(App[None]):
 
     def action_run_default(self, experiment: str, model: str = "") -> None:
         """Run the default plan of an experiment; while a run is in flight, go to it and say so."""
-        if self.run_in_flight():
-            run = self.session.run
-            assert run is not None
+        run = self.session.run
+        if run is not None and not run.finished:
             self.action_goto("placement" if run.experiment == "placement" else "bench")
             self.say("a run is in flight; s stops it")
+            return
+        if self.starting:
             return
         self.action_goto("placement" if experiment == "placement" else "bench")
         self.attempt(self._start(experiment, model), "start")
 
     async def _start(self, experiment: str, model: str) -> str | None:
+        self.starting = True
+        try:
+            return await self._started(experiment, model)
+        finally:
+            self.starting = False
+
+    async def _started(self, experiment: str, model: str) -> str | None:
         words = await self.session.start_bench(experiment=experiment, model=model)
         if not self.run_in_flight() and words:
             rows = tuple(plain(row) for row in words.splitlines())

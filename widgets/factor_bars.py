@@ -12,6 +12,8 @@ from entity_tui.widgets.text import cut, left
 
 AXIS_FROM = 84
 """Cells from which there is room for the axis with its scale."""
+WORDS_FROM = 108
+"""Cells from which the verdict's word stands beside its glyph."""
 NAME_CELLS, CHANGE_CELLS, NUMBER_CELLS = 15, 40, 35
 TICKS = (1.0, 0.1, 0.2, 0.35, 0.5, 0.7, 1.4, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0)
 VERDICT_GLYPHS: dict[str, Span] = {
@@ -120,13 +122,14 @@ class FactorBars(Panel):
         if width < AXIS_FROM:
             rows = tuple(self._narrow(factor, width, low, high) for factor in self.factors)
             return Sheet(rows, foot=self.summary if height > len(rows) + len(self.summary) else ())
-        bar_width = max(10, width - NAME_CELLS - CHANGE_CELLS - NUMBER_CELLS)
+        numbers = NUMBER_CELLS if width >= WORDS_FROM else NUMBER_CELLS - 11
+        bar_width = max(10, width - NAME_CELLS - CHANGE_CELLS - numbers)
         words = left("effect on decode, each step changes one thing", NAME_CELLS + CHANGE_CELLS + 1)
-        head = (muted(left(words + scale_line(low, high, bar_width), width - NUMBER_CELLS + 3) + "95 % interval"),)
-        rows_list = [self._wide(factor, bar_width, low, high) for factor in self.factors]
+        head = (muted(left(words + scale_line(low, high, bar_width), width - numbers + 3) + "95 % interval"),)
+        rows_list = [self._wide(factor, bar_width, low, high, words=width >= WORDS_FROM) for factor in self.factors]
         return Sheet(tuple(rows_list), (*head, BLANK) if roomy else head, self.summary)
 
-    def _wide(self, factor: FactorValue, bar_width: int, low: float, high: float) -> Line:
+    def _wide(self, factor: FactorValue, bar_width: int, low: float, high: float, *, words: bool) -> Line:
         ink = Ink.TEXT if factor.declared or factor.verdict else Ink.MUTED
         return line(
             (left(cut(factor.label, 14), NAME_CELLS) + left(cut(factor.change, 39), CHANGE_CELLS), ink),
@@ -135,7 +138,7 @@ class FactorBars(Panel):
             ("│ ", Ink.BORDER),
             (left(ratio(factor.ratio), 7) + left(interval_words(factor), 11), ink),
             glyph(factor),
-            (f" {factor.note or factor.verdict}", Ink.MUTED),
+            (f" {factor.note or factor.verdict}" if words else "", Ink.MUTED),
         )
 
     def _narrow(self, factor: FactorValue, width: int, low: float, high: float) -> Line:

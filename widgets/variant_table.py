@@ -45,8 +45,13 @@ def status_spans(variant: VariantLine) -> tuple[Span, ...]:
         words = (" eligible", Ink.TEXT), ("  ~ predicted" if variant.predicted else "", Ink.PREDICTED)
         return (("○", Ink.TEXT), *words)
     if variant.standing is VariantStanding.IMPOSSIBLE:
-        return (("✖", Ink.BAD), (f" no {', '.join(variant.missing)}", Ink.TEXT))
+        return (("✖", Ink.BAD), (f" no {missing_words(variant.missing)}", Ink.TEXT))
     return (("—", Ink.MUTED), (" not known here", Ink.MUTED))
+
+
+def missing_words(missing: tuple[str, ...]) -> str:
+    """`i8mm, sve2`, and without commas from four on, which is what a narrow column has room for."""
+    return (", " if len(missing) < 4 else " ").join(missing)
 
 
 def needs_words(needs: tuple[str, ...]) -> str:
@@ -58,7 +63,7 @@ def needs_words(needs: tuple[str, ...]) -> str:
 
 WIDE = (
     Column("variant", "variant", 11, flexible=True, least=11, gap=0),
-    Column("needs", "needs", 15, drop=1),
+    Column("needs", "needs", 13, drop=1),
     Column("status", "status", 46, flexible=True, least=20),
 )
 NARROW = (

@@ -32,7 +32,7 @@ from entity_tui.widgets.gates import Gates
 from entity_tui.widgets.ink import Ink, Line, line, muted
 from entity_tui.widgets.log_view import LogView
 from entity_tui.widgets.numbers import celsius, known, watts
-from entity_tui.widgets.panel import LIVE, Condition
+from entity_tui.widgets.panel import Condition
 from entity_tui.widgets.table import Table, TableValue
 from entity_tui.widgets.text import plain
 from entity_tui.widgets.time_series import TimeSeries
@@ -89,7 +89,7 @@ class BenchScreen(RunScreen):
             live, heat = split_columns(graphs, body.width // 2, 0)
             return {"arms": arms, "gates": gates, "factors": factors_area, "live": live, "heat": heat, "log": log}
         top, graphs, factors, log = split_rows(body, 11 + max(0, body.height - 37) // 3, 0, 10, 4)
-        arms, gates = split_columns(top, 0, 28)
+        arms, gates = split_columns(top, 0, 30 if body.width < 150 else 40)
         live, heat = split_columns(graphs, body.width // 2, 0)
         return {"arms": arms, "gates": gates, "live": live, "heat": heat, "factors": factors, "log": log}
 
@@ -111,7 +111,7 @@ class BenchScreen(RunScreen):
             self._fill_heat(run)
         if self.in_view("factors"):
             self._fill_factors(run)
-        self.fill_log(run)
+        self.fill_log()
 
     def _fill_arms(self, run: RunView | None) -> None:
         table = self.query_one("#arms", Table)
@@ -119,8 +119,7 @@ class BenchScreen(RunScreen):
         if run is None:
             table.show(TableValue(COLUMNS), self.before_first("r runs the default plan; a lists every experiment."))
             return
-        waiting = Condition.waiting("preflight: engine, pin probe, clocks, battery, foreign load")
-        condition = LIVE if run.arms else waiting
+        condition = self.run_condition(run)
         value = arms_value(arm_values(run), (run_progress(run, width),) if width >= 90 else ())
         narrow = f"{run.cells_done}/{run.cells_planned}"
         hint = f"† provisional until {run.blocks_planned}/{run.blocks_planned}" if not run.finished else "median ± sd"
@@ -143,7 +142,7 @@ class BenchScreen(RunScreen):
         current = run.current
         name = f"{plain(current.arm)}, {phase_words(run)}" if current is not None and not run.finished else "idle"
         quiet = current is not None and current.phase in (CellPhase.PREFILL, CellPhase.DECODE)
-        value = power_graph(self.session, self.span_s, 0.0)
+        value = power_graph(self.session, self.span_s * self.session.view.clock_factor, 0.0)
         panel.title = "Power W"
         panel.show(value, hint="quiet: sampler 1 Hz" if quiet and not run.finished else "", subtitle=name)
 
@@ -152,7 +151,9 @@ class BenchScreen(RunScreen):
         if run is None or self.session.telemetry.sequence < 2:
             panel.show(panel.value, self.before_first("Temperatures of the open cell appear here."))
             return
-        panel.show(thermal_graph(self.session, (), self.span_s, 0.0), hint="gap = no sample")
+        panel.show(
+            thermal_graph(self.session, (), self.span_s * self.session.view.clock_factor, 0.0), hint="gap = no sample"
+        )
 
     def _fill_factors(self, run: RunView | None) -> None:
         panel = self.query_one("#factors", FactorBars)

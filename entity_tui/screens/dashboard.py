@@ -78,6 +78,7 @@ class DashboardScreen(FrameScreen):
     def __init__(self) -> None:
         super().__init__()
         self.span_index = 2
+        self._span_for = ""
         self.back_s = 0.0
         self.chosen: tuple[str, ...] = ()
         self.filter_words = ""
@@ -128,8 +129,18 @@ class DashboardScreen(FrameScreen):
         """Seconds the graphs show."""
         return SPANS_S[self.span_index]
 
+    def _fit_span(self) -> None:
+        """A simulated phone lives faster: show as much of its time as half a minute of ours holds."""
+        view = self.session.view
+        if view.facts is not None and view.spec != self._span_for:
+            self._span_for = view.spec
+            wanted = 30.0 * view.clock_factor
+            longer = [n for n, span in enumerate(SPANS_S) if span >= wanted]
+            self.span_index = max(2, longer[0] if longer else len(SPANS_S) - 1)
+
     def fill(self) -> None:
         """Every panel in view."""
+        self._fit_span()
         if self.in_view("topology"):
             self._fill_topology()
         if self.in_view("variants"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from entity_tui.device.facts import Facts
 from entity_tui.device.topology import Cluster, Core, Topology
@@ -175,6 +174,9 @@ def skin_reading(telemetry: Telemetry) -> tuple[float | None, str]:
     return None, "skin"
 
 
+CLUSTER_WORDS = {"fast": ("big", "gold", "prime", "perf"), "slow": ("little", "silver", "small")}
+
+
 def core_heat(cpu: int, telemetry: Telemetry) -> float | None:
     """The temperature of a zone that is named after one core (`cpu4`, `cpu-4`, `cpu4-thermal`), None without one."""
     for pattern in ("cpu{}", "cpu-{}", "cpu{}-thermal", "cpu-{}-thermal", "cpu_{}"):
@@ -184,8 +186,22 @@ def core_heat(cpu: int, telemetry: Telemetry) -> float | None:
     return None
 
 
-def core_value(core: Core, cluster: Cluster, topology: Topology, telemetry: Telemetry, running: str) -> CoreValue:
-    """One core now."""
+def cluster_heat(cluster: Cluster, clusters: int, telemetry: Telemetry) -> float | None:
+    """The hottest zone named after a cluster (`cpu-big1`, `cpu_little0`); only for the fastest and the slowest one."""
+    words = CLUSTER_WORDS["fast"] if cluster.index == 0 else CLUSTER_WORDS["slow"]
+    if clusters < 2 or cluster.index not in (0, clusters - 1):
+        return None
+    found = [
+        value
+        for name in telemetry.names()
+        if name.startswith("temp_c.zone.") and any(word in name.lower() for word in words)
+        if (value := newest(telemetry, name)) is not None
+    ]
+    return max(found) if found else None
+
+
+def core_value(core: Core, cluster: Cluster, topology: Topology, telemetry: Telemetry, heat: float | None) -> CoreValue:
+    """One core now; `heat` is its cluster's temperature, for cores without a zone of their own."""
     online = core.online
     if topology.online is not None:
         online = core.cpu in topology.online
@@ -195,8 +211,7 @@ def core_value(core: Core, cluster: Cluster, topology: Topology, telemetry: Tele
         busy_pct=newest(telemetry, f"busy_pct.{core.cpu}"),
         khz=None if clock_mhz is None else round(clock_mhz * 1_000),
         max_khz=core.max_freq_khz or cluster.max_freq_khz,
-        celsius=core_heat(core.cpu, telemetry),
-        running=running,
+        celsius=own if (own := core_heat(core.cpu, telemetry)) is not None else heat,
         online=online,
     )
 
@@ -207,11 +222,12 @@ def topology_value(session: Session) -> TopologyValue:
     if facts is None:
         return TopologyValue()
     topology = facts.topology
-    running = running_threads(session)
+    telemetry = session.telemetry
     clusters: list[ClusterValue] = []
     for cluster in topology.clusters:
         name = plain(cluster.name or "unknown core")
         cores = [core for cpu in cluster.cpus if (core := topology.core(cpu)) is not None]
+        heat = cluster_heat(cluster, len(topology.clusters), telemetry)
         clusters.append(
             ClusterValue(
                 plain(cluster.label),
@@ -220,9 +236,7 @@ def topology_value(session: Session) -> TopologyValue:
                 cluster.max_freq_khz,
                 cluster.capacity,
                 cluster.policy,
-                tuple(
-                    core_value(core, cluster, topology, session.telemetry, running.get(core.cpu, "")) for core in cores
-                ),
+                tuple(core_value(core, cluster, topology, telemetry, heat) for core in cores),
             )
         )
     flags = facts.isa.flags if facts.isa.architecture in ("arm64", "arm32", "") else {}
@@ -234,9 +248,3 @@ def topology_value(session: Session) -> TopologyValue:
     if len(topology.clusters) == 1:
         shape = f"{topology.shape} equal cores"
     return TopologyValue(tuple(clusters), has, lacks, shape, tuple(plain(note) for note in topology.conflicts))
-
-
-def running_threads(session: Session) -> dict[int, str]:
-    """Where the model's threads are, as the kernel says: CPU to `llama  t1`. Empty when nobody asked."""
-    threads: Sequence[tuple[int, str]] = getattr(session, "threads", ())
-    return {cpu: plain(name) for cpu, name in threads}

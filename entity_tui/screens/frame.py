@@ -64,6 +64,8 @@ class Frame(Screen[None]):
         super().__init__()
         self.zoomed = ""
         """Id of the panel that has the whole body, empty for none."""
+        self._panel_count = 0
+        """Widgets of the screen once they exist: the clock may strike before that, and while they are taken down."""
         self._region_layout = RegionLayout(self.regions)
         self._alarm_count: tuple[int, int] = (-1, 0)
 
@@ -178,6 +180,7 @@ class Frame(Screen[None]):
 
     def on_mount(self) -> None:
         """Place the panels and draw once."""
+        self._panel_count = len(self.children)
         self.arrange_panels()
         self.focus_first()
 
@@ -204,7 +207,7 @@ class Frame(Screen[None]):
 
     def tick(self) -> None:
         """Draw what is new. Widgets compare, so a tick without news paints nothing."""
-        if not self.is_mounted or not self.size.area:
+        if len(self.children) < self._panel_count or not self._panel_count or not self.size.area:
             return
         kind = self.size_class
         strip = self.query_one("#strip", DeviceStrip)

@@ -42,11 +42,11 @@ MUST_BE_SAME = (
 MAY_DIFFER = (("threads", "threads_requested"), ("mask", "mask_applied"), ("flags", "load_mode"))
 COLUMNS = (
     Column("metric", "", 15, gap=0),
-    Column("a", "a", 16, gap=1),
-    Column("b", "b", 16, gap=1),
+    Column("a", "a", 13, gap=1),
+    Column("b", "b", 13, gap=1),
     Column("ratio", "a / b", 7, "right", gap=1),
     Column("interval", "95 %", 11, gap=2),
-    Column("words", "", 40, flexible=True, least=12),
+    Column("words", "", 40, flexible=True, least=10),
 )
 
 
@@ -88,11 +88,11 @@ def metric_row(a: Marked, b: Marked, metric: str, name: str, *, comparable: bool
         paired = estimate(pair(a.rows, Comparison(baseline=b.arm, treatment=a.arm, metric=metric)).log_ratios)
         if paired is not None:
             quotient = paired.ratio
-            words = f"paired over {paired.n} blocks, exploratory"
+            words = f"{paired.n} blocks, paired, exploratory"
             if paired.low is not None and paired.high is not None:
                 interval = f"{fixed(paired.low, 2)}–{fixed(paired.high, 2)}"
             else:
-                words = f"paired over {paired.n} blocks: no interval below six"
+                words = f"{paired.n} blocks, paired: no interval below six"
     elif quotient is not None:
         words = "values only: two runs"
     cells = (name, _shown(first, metric), _shown(second, metric), ratio(quotient), interval, (words, Ink.MUTED))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from entity_tui.models.fit import FitLevel
 from entity_tui.models.view import ModelRow
 from entity_tui.widgets.census_bar import Portion, coverage_spans, portion_line
@@ -45,13 +47,16 @@ def seconds(ms: float | None) -> str:
 def columns(wide: bool) -> tuple[Column, ...]:
     """The bar where there is room for it, else its number alone."""
     left_out = "coverage" if wide else "bar"
-    return tuple(column for column in COLUMNS if column.key != left_out)
+    kept = tuple(column for column in COLUMNS if column.key != left_out)
+    return kept if wide else (*kept[:-1], replace(kept[-1], width=8, gap=2))
 
 
-def measured_words(row: ModelRow) -> str:
-    """`18.2  3 runs`, or a dash."""
+def measured_words(row: ModelRow, *, wide: bool) -> str:
+    """`18.2  3 runs`, narrow `18.2`, with the mark for a single run; or a dash."""
     if row.measured is None or row.measured.decode_tok_s is None:
         return NONE
+    if not wide:
+        return tok_s(row.measured.decode_tok_s) + ("" if row.measured.runs != 1 else "†")
     runs = f"{row.measured.runs} run{'s' if row.measured.runs != 1 else ' †'}"
     return f"{tok_s(row.measured.decode_tok_s)}  {runs}"
 
@@ -70,7 +75,7 @@ def model_row(row: ModelRow, *, wide: bool) -> TableRow:
         line(FIT_MARKS[row.fit.level], f" {row.fit.level.value}"),
         predicted(tok_s(prediction.decode_tok_s) if prediction else NONE),
         predicted(seconds(prediction.ttft_ms) if prediction else NONE),
-        measured_words(row),
+        measured_words(row, wide=wide),
     )
     return TableRow(row.id, cells, dimmed=row.path is None)
 
@@ -104,14 +109,15 @@ def census_rows(row: ModelRow, width: int) -> tuple[Line, ...]:
     context = f"trained ctx {fixed(census.trained_context, 0)}" if census.trained_context else ""
     layers = f"{census.layers} layers" if census.layers else ""
     shape = "  ".join(part for part in (f"arch {plain(census.architecture)}", layers, context, heads) if part)
-    rows += [muted(shape), muted(f"{short_bytes(census.read_bytes)}B of the file were read, nothing was loaded")]
+    rows += [muted(shape), muted(f"{long_bytes(census.read_bytes)} of the file were read, nothing was loaded")]
     return tuple(rows)
 
 
 def _coverage_rows(row: ModelRow, width: int) -> list[Line]:
     rows: list[Line] = []
     if row.coverage is not None and row.coverage.percent is not None:
-        rows.append(line(f"{row.coverage.percent} % of the bytes a token reads have a KleidiAI kernel here"))
+        words = f"{row.coverage.percent} % of the bytes a token reads have a KleidiAI kernel here"
+        rows += [line(piece) for piece in fold(words, width)]
     if row.entity_coverage is not None and row.entity_coverage.percent is not None:
         words = f"{row.entity_coverage.percent} % by ENTITY's definition, {plain(row.entity_coverage.definition)}"
         rows += [muted(piece) for piece in fold(words, width)]
@@ -181,7 +187,7 @@ def compact_rows(row: ModelRow, width: int) -> tuple[Line, ...]:
                 )
             )
     needed = row.fit.need
-    parts = f"weights {long_bytes(needed.weights_bytes)} + KV {long_bytes(needed.kv_bytes)}"
+    parts = f"weights {long_bytes(needed.weights_bytes)} + KV {long_bytes(needed.kv_bytes or None)}"
     free = f"of {long_bytes(row.fit.memory.available_bytes)} free   "
     rows.append(line(f"{parts} {free}", FIT_MARKS[row.fit.level], f" {row.fit.level.value}"))
     if row.prediction is not None:

@@ -92,6 +92,13 @@ class PickerScreen(FrameScreen):
             self.query_one("#add", TextPanel).show(self._add_rows())
         self._fill_preview(chosen)
 
+    def _fill_list(self) -> None:
+        rows = tuple(device_row(row) for row in self.session.devices)
+        condition: Condition = (
+            LIVE if rows else Condition.waiting("looking for devices on USB, Wi-Fi and this computer")
+        )
+        self.query_one("#phones", Table).show(TableValue(COLUMNS, rows), condition, hint="d anytime  auto-refresh")
+
     def _adb_words(self, height: int) -> tuple[Line, ...]:
         if height < 9:
             return ()
@@ -130,6 +137,7 @@ class PickerScreen(FrameScreen):
 
     def tiny_lines(self, width: int) -> tuple[Line, ...]:
         """The devices with their state."""
+        self._fill_list()
         chosen = self.chosen()
         rows: list[Line] = []
         for row in self.session.devices:
@@ -147,9 +155,6 @@ class PickerScreen(FrameScreen):
         if self.size_class.panels and self.focused_panel is not table:
             super().action_move(by)
             return
-        if not self.size_class.panels:
-            rows = tuple(device_row(row) for row in self.session.devices)
-            table.show(TableValue(COLUMNS, rows))
         table.move_cursor(by)
         self.tick()
 

@@ -13,7 +13,7 @@ from entity_tui.transport.discover import DeviceRow
 from entity_tui.widgets.ink import BLANK, Ink, Line, Span, line, width_of
 from entity_tui.widgets.numbers import celsius, fixed, ghz, known, percent
 from entity_tui.widgets.table import Column, TableRow
-from entity_tui.widgets.text import fold, plain
+from entity_tui.widgets.text import cells, fold, plain
 
 COLUMNS = (
     Column("name", "name", 18, flexible=True, least=13, gap=0),
@@ -137,18 +137,27 @@ def preview_rows(session: Session, width: int) -> tuple[Line, ...]:
     predicted = next((variant.name for variant in variants if variant.predicted), "—")
     models = f"models {len(view.models)}" if view.searched else "models not looked for yet"
     build = f"{plain(engine.name)}  ● {plain(engine.build)} in {plain(engine.directory)}" if engine else ""
+    kernel = f"kernel {plain(identity.kernel)}" if identity.kernel else ""
+    found = build or "llama.cpp  ○ none found yet"
     rows = [
-        _joined(plain(identity.soc or identity.soc_code), clusters, f"isa {isa}" if isa else ""),
-        _joined(system, f"kernel {plain(identity.kernel)}" if identity.kernel else "", ram, charge, heat),
-        _joined(build or "llama.cpp  ○ none found yet", f"variants {len(variants)}", f"predicted {predicted}", models),
+        *_flow(width, plain(identity.soc or identity.soc_code), clusters, f"isa {isa}" if isa else ""),
+        *_flow(width, system, kernel, ram, charge, heat),
+        *_flow(width, found, f"variants {len(variants)}", f"predicted {predicted}", models),
         BLANK,
         *_checks(session, width),
     ]
     return tuple(rows)
 
 
-def _joined(*parts: str) -> Line:
-    return line("   ".join(part for part in parts if part))
+def _flow(width: int, *parts: str) -> list[Line]:
+    """Parts three cells apart, as many to a row as fit whole."""
+    rows: list[str] = []
+    for part in filter(None, parts):
+        if rows and cells(rows[-1]) + 3 + cells(part) <= width:
+            rows[-1] += f"   {part}"
+        else:
+            rows.append(part)
+    return [line(row) for row in rows]
 
 
 def _checks(session: Session, width: int) -> list[Line]:

@@ -95,7 +95,7 @@ class PlacementScreen(RunScreen):
             self._fill_spread(run)
         if self.in_view("verdict"):
             self._fill_verdict(run)
-        self.fill_log(run)
+        self.fill_log()
 
     def _fill_masks(self, run: RunView | None) -> None:
         masks = self.query_one("#masks", MaskEditor)
@@ -113,7 +113,8 @@ class PlacementScreen(RunScreen):
             table.show(TableValue(COLUMNS), self.before_first("r compares the scheduler with the fast cores, paired."))
             return
         if not run.pairs:
-            table.show(TableValue(COLUMNS), Condition.waiting("the first pair is being measured"))
+            waiting = Condition.waiting("the first pair is being measured")
+            table.show(TableValue(COLUMNS), waiting if run.arms and not run.finished else self.run_condition(run))
             return
         foot = () if run.finished else (run_progress(run, table.size.width),)
         value = paired_value([pair_value(pair) for pair in run.pairs], foot)

@@ -6,9 +6,9 @@ from entity_tui.errors import UsageError
 from entity_tui.experiments.live import RunView
 from entity_tui.screens.frame_screen import FrameScreen
 from entity_tui.screens.log_values import LogReader
-from entity_tui.screens.run_values import run_log
 from entity_tui.widgets.log_view import LogView
 from entity_tui.widgets.panel import LIVE, Condition
+from entity_tui.widgets.text import plain
 
 
 class RunScreen(FrameScreen):
@@ -24,18 +24,30 @@ class RunScreen(FrameScreen):
         """The run this screen is about, None before the first."""
         return self.session.run
 
-    def fill_log(self, run: RunView | None) -> None:
-        """The run's own log, else the session's."""
-        if not self.in_view("log"):
-            return
-        log = self.query_one("#log", LogView)
-        entries = run_log(run) if run is not None else self._log.read(self.session.log)
-        log.show(entries, LIVE if entries else Condition.empty("Nothing happened yet."), hint="l full log")
+    def fill_log(self) -> None:
+        """The session's log, which holds the run's lines too."""
+        if self.in_view("log"):
+            entries = self._log.read(self.session.log)
+            condition = LIVE if entries else Condition.empty("Nothing happened yet.")
+            self.query_one("#log", LogView).show(entries, condition, hint="l full log")
+
+    def run_condition(self, run: RunView) -> Condition:
+        """The state of a panel that shows the arms of a run: measured, being prepared, or ended before it began."""
+        if run.arms:
+            return LIVE
+        if run.finished:
+            return Condition.broken(
+                plain(run.outcome or "The run ended before its first cell."), "l says more; r tries again"
+            )
+        first = plain(run.plan_lines[0]).rstrip(".") if run.plan_lines else "the plan"
+        return Condition.waiting(f"{first}. Preflight: engine, pin probe, clocks, battery, foreign load")
 
     def before_first(self, words: str) -> Condition:
         """The state of a panel while there is no run."""
         if self.session.view.facts is None:
             return Condition.empty("No device is connected.", "d chooses one; demo needs nothing.")
+        if self.entity.starting:
+            return Condition.waiting("looking at the engine and the model, making the plan")
         return Condition.empty("No runs yet.", words)
 
     def action_run(self) -> None:

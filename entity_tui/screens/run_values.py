@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from entity_tui.experiments.live import ArmRow, CellPhase, FactorRow, RunView
 from entity_tui.widgets.arms_table import ArmValue, progress_line
 from entity_tui.widgets.bars import progress
 from entity_tui.widgets.factor_bars import FactorValue
 from entity_tui.widgets.gates import GateValue
-from entity_tui.widgets.ink import Ink, Line, Span, line, muted
-from entity_tui.widgets.log_view import LogEntry
+from entity_tui.widgets.ink import Ink, Line, line, muted
 from entity_tui.widgets.numbers import celsius, duration, fixed, known
 from entity_tui.widgets.text import fold, plain
-
-LEVELS = {"info": "I", "warning": "W", "error": "E"}
 
 
 def mask_words(mask: str) -> str:
@@ -169,28 +164,6 @@ def factor_summary(run: RunView, width: int) -> tuple[Line, ...]:
     return tuple(rows[:3])
 
 
-def run_log(run: RunView) -> tuple[LogEntry, ...]:
-    """The run's own log."""
-    return tuple(
-        LogEntry(number, _clock(each.at_utc), LEVELS.get(each.level, "I"), "", plain(each.text))
-        for number, each in enumerate(run.log)
-    )
-
-
-def _clock(at_utc: str) -> str:
-    try:
-        return datetime.fromisoformat(at_utc).astimezone().strftime("%H:%M:%S")
-    except ValueError:
-        return "--:--:--"
-
-
 def title_spans(run: RunView) -> str:
     """The run's title with what the reader must know of it."""
     return plain(run.title)
-
-
-def simulated_span(run: RunView) -> Span:
-    """`simulated ×20`, or nothing for a real device."""
-    if not run.simulated:
-        return ("", Ink.TEXT)
-    return (f"simulated ×{run.clock_factor:g}" if run.clock_factor != 1 else "simulated", Ink.PREDICTED)
