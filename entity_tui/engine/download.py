@@ -187,6 +187,7 @@ def _one_request(wanted: Wanted, part: Path, have: int, progress: Progress | Non
                     progress(start + written, wanted.size_bytes)
         return written
     finally:
+        answer.close()
         link.close()
 
 
@@ -237,6 +238,7 @@ def _open(url: str, have: int) -> tuple[http.client.HTTPConnection, http.client.
         if answer.status not in (301, 302, 303, 307, 308):
             return link, answer
         target = urljoin(url, answer.getheader("Location", ""))
+        answer.close()
         link.close()
         if place.scheme == "https" and urlsplit(target).scheme != "https":
             raise DownloadFailed("The server leads away from an encrypted connection.", detail=target)
