@@ -73,14 +73,18 @@ class Services:
             running = await self._start(command, options, far, terminal=False, near=tuple(near))
         await stream.accept()
         feeder = asyncio.create_task(self._feed_v2(stream, into, running, output[0][1] if on_terminal else None))
+        copies = [asyncio.create_task(_copy_out(stream, descriptor, packet_id)) for packet_id, descriptor in output]
         try:
-            await asyncio.gather(*(_copy_out(stream, descriptor, packet_id) for packet_id, descriptor in output))
+            await asyncio.gather(*copies)
             code = await running.done
             await stream.send(_packet(ID_EXIT, bytes([code & 0xFF])))
         except StreamClosed:
             await self._hang_up(running)
         finally:
-            feeder.cancel()
+            for task in (feeder, *copies):
+                task.cancel()
+            # A copy that still waits would take the next shell's events once its descriptor's number is used again.
+            await asyncio.gather(feeder, *copies, return_exceptions=True)
             for _, descriptor in output:
                 os.close(descriptor)
 
@@ -164,6 +168,7 @@ class Services:
             await self._hang_up(running)
         finally:
             feeder.cancel()
+            await asyncio.gather(feeder, return_exceptions=True)
             os.close(master)
 
     async def _sync(self, stream: Stream) -> None:

@@ -35,7 +35,8 @@ class Stream:
     async def send(self, data: bytes) -> None:
         """Send data, split to the size the host takes. Raises StreamClosed."""
         for start in range(0, len(data), self.max_payload):
-            await self._may_write.wait()
+            while not self._may_write.is_set():  # stdout and stderr may both wait: only one of them goes on
+                await self._may_write.wait()
             if self.closed.is_set():
                 raise StreamClosed
             self._may_write.clear()
