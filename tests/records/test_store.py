@@ -1,0 +1,257 @@
+"""The store: folders are the record, the index is a cache that can be lost, damaged or behind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entity_tui.errors import UsageError
+from entity_tui.records.query import condition
+from entity_tui.records.run_directory import RUN_FILE, RunDirectory, RunInfo
+from entity_tui.records.schema import Metric, Role, Row, Usability
+from entity_tui.records.store import RunStore
+
+NOW = datetime(2026, 8, 22, 12, 0, tzinfo=UTC)
+
+
+def info(session_id: str, **changes: Any) -> RunInfo:
+    base = RunInfo(
+        session_id=session_id,
+        started_utc="2026-08-22T10:00:00+00:00",
+        state="done",
+        device_name="CMF Phone 1",
+        model_name="Llama 3.2 1B",
+        model_quant="Q4_0",
+    )
+    return replace(base, **changes)
+
+
+def rows(session_id: str, **changes: Any) -> list[Row]:
+    base = Row(session_id=session_id, metric=Metric.DECODE_TOK_S, unit="tok/s", role=Role.MEASURE, attempt=1)
+    return [
+        replace(base, arm=arm, block=block, value=value + block / 10, **changes)
+        for arm, value in (("naive", 10.0), ("optimized", 17.0))
+        for block in (1, 2, 3)
+    ]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RunStore:
+    return RunStore(tmp_path)
+
+
+def test_a_saved_run_is_listed_with_its_headline_arm(store: RunStore) -> None:
+    store.save(info("a"), rows("a"))
+    (entry,) = store.select(now=NOW)
+    assert (entry.arm, entry.decode_tok_s) == ("optimized", pytest.approx(17.2))
+    assert [line.arm for line in entry.arms] == ["naive", "optimized"]
+    assert entry.arms[0].cells == 3
+    store.close()
+
+
+def test_the_index_can_be_deleted(store: RunStore, tmp_path: Path) -> None:
+    store.save(info("a"), rows("a"))
+    store.tag("a", ["nightly"])
+    store.close()
+    for path in tmp_path.glob("index.sqlite*"):
+        path.unlink()
+    with RunStore(tmp_path) as again:
+        (entry,) = again.select(now=NOW)
+        assert entry.tags == ("nightly",)
+
+
+def test_a_damaged_index_is_replaced(store: RunStore, tmp_path: Path) -> None:
+    store.save(info("a"), rows("a"))
+    store.close()
+    (tmp_path / "index.sqlite").write_bytes(b"this is not a database, and long enough to be read as one" * 20)
+    with RunStore(tmp_path) as again:
+        assert [entry.session_id for entry in again.select(now=NOW)] == ["a"]
+
+
+def test_an_index_of_another_version_is_rebuilt(store: RunStore, tmp_path: Path) -> None:
+    store.save(info("a"), rows("a"))
+    store._index.remember("version", "0")
+    store.close()
+    with RunStore(tmp_path) as again:
+        assert again.count(now=NOW) == 1
+
+
+def test_a_folder_that_appeared_is_found_and_one_that_vanished_forgotten(store: RunStore, tmp_path: Path) -> None:
+    store.save(info("a"), rows("a"))
+    store.close()
+    run = RunDirectory(tmp_path / "runs" / "b")
+    run.write_rows(rows("b"))
+    run.write_info(info("b"))
+    (tmp_path / "runs" / "a" / RUN_FILE).unlink()
+    with RunStore(tmp_path) as again:
+        assert {entry.session_id for entry in again.select(now=NOW)} >= {"b"}
+    for path in sorted((tmp_path / "runs" / "b").iterdir()):
+        path.unlink()
+    (tmp_path / "runs" / "b").rmdir()
+    with RunStore(tmp_path) as again:
+        assert "b" not in {entry.session_id for entry in again.select(now=NOW)}
+
+
+def test_a_run_that_was_in_flight_when_we_crashed_is_read_again(store: RunStore, tmp_path: Path) -> None:
+    run = store.create(info("a", state="running"))
+    run.write_rows(rows("a"))
+    run.write_info(info("a", state="done"))
+    store.close()
+    with RunStore(tmp_path) as again:
+        (entry,) = again.select(now=NOW)
+        assert (entry.state, entry.arm) == ("done", "optimized")
+
+
+def test_a_half_made_folder_is_left_alone_and_named(store: RunStore, tmp_path: Path) -> None:
+    store.close()
+    (tmp_path / "runs" / "half").mkdir()
+    (tmp_path / "runs" / "half" / "rows.csv").write_text("schema_version,session_id,metric\n1,half,decode_tok_s\n")
+    with RunStore(tmp_path) as again:
+        assert again.unreadable == ("half",)
+        assert again.count(now=NOW) == 0
+    assert (tmp_path / "runs" / "half" / "rows.csv").exists()
+
+
+def test_a_session_is_created_once(store: RunStore) -> None:
+    store.create(info("a"), plan='{"blocks": 8}')
+    with pytest.raises(UsageError, match="exists already"):
+        store.create(info("a"))
+    assert store.find("a").plan_text() == '{"blocks": 8}'
+    store.close()
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", ".hidden", "x" * 200, "a b"])
+def test_a_name_that_cannot_be_a_folder_is_refused(store: RunStore, name: str) -> None:
+    with pytest.raises(UsageError):
+        store.run(name)
+    store.close()
+
+
+def test_a_run_is_found_by_the_beginning_of_its_id(store: RunStore) -> None:
+    store.save(info("20260822-aa"), rows("20260822-aa"))
+    store.save(info("20260823-bb"), rows("20260823-bb"))
+    assert store.find("20260822").session_id == "20260822-aa"
+    with pytest.raises(UsageError, match="more than one"):
+        store.find("2026")
+    with pytest.raises(UsageError, match="no run"):
+        store.find("zzz")
+    store.close()
+
+
+def test_deleting_removes_the_folder_and_the_line(store: RunStore, tmp_path: Path) -> None:
+    store.save(info("a"), rows("a"))
+    store.delete("a")
+    assert not (tmp_path / "runs" / "a").exists()
+    assert store.count(now=NOW) == 0
+    store.close()
+
+
+def test_a_run_file_stays_inside_its_folder(store: RunStore) -> None:
+    run = store.save(info("a"), rows("a"))
+    with pytest.raises(UsageError, match="inside its folder"):
+        run.write_file("../escaped", "x")
+    store.close()
+
+
+def test_saving_again_replaces_the_line(store: RunStore) -> None:
+    store.save(info("a", started_utc="2026-08-22T10:00:00+00:00"), rows("a"))
+    store.save(info("a", started_utc="2026-08-22T11:00:00+00:00"), rows("a"))
+    (entry,) = store.select(now=NOW)
+    assert entry.started_utc.startswith("2026-08-22T11")
+    store.close()
+
+
+def test_charging_hides_watts_and_says_so(store: RunStore) -> None:
+    powered = [replace(row, metric=Metric.DECODE_POWER_W, value=3.0) for row in rows("a")]
+    store.save(info("a"), [replace(row, charging_state="charging") for row in (*rows("a"), *powered)])
+    (entry,) = store.select(now=NOW)
+    assert entry.power_w is None
+    assert "chg" in entry.flags
+    store.close()
+
+
+def test_failed_cells_are_counted_apart(store: RunStore) -> None:
+    found = rows("a")
+    failed = replace(found[0], metric=Metric.OUTCOME, value=None, block=4, state="killed_oom", usability=Usability.VOID)
+    store.save(info("a"), [*found, failed])
+    (entry,) = store.select(now=NOW)
+    line = entry.arms[0]
+    assert (line.cells, line.failed) == (3, 1)
+    assert "fail" in line.flags
+    store.close()
+
+
+def filled(store: RunStore) -> RunStore:
+    store.save(info("a"), rows("a"))
+    store.save(info("b", device_name="Pixel 8", kind="placement", started_utc="2026-06-01T10:00:00+00:00"), rows("b"))
+    store.save(info("c", device_name="100% pixel_x", simulated=True, model_quant="Q8_0"), rows("c"))
+    store.tag("a", ["nightly", "cool"])
+    return store
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("", {"a", "b", "c"}),
+        ("device~cmf", {"a"}),
+        ("device~pixel", {"b", "c"}),
+        ("device~pixel_", {"c"}),
+        ("device~100%", {"c"}),
+        ("device~%", {"c"}),
+        ("kind=placement", {"b"}),
+        ("kind=PLACEMENT", {"b"}),
+        ("since=30d", {"a", "c"}),
+        ("since=2026-08-01", {"a", "c"}),
+        ("since=12w", {"a", "b", "c"}),
+        ("tag=cool", {"a"}),
+        ("tag=coo", set()),
+        ("tag~coo", {"a"}),
+        ("quant=Q8_0 simulated=1", {"c"}),
+        ("simulated=no", {"a", "b"}),
+        ("tok/s>17.1", {"a", "b", "c"}),
+        ("tok/s<5", set()),
+        ("model~", {"a", "b", "c"}),
+        ("kind= device~CMF", {"a"}),
+        ("pixel", {"b", "c"}),
+        ("NIGHTLY", {"a"}),
+        ("nightly placement", set()),
+    ],
+)
+def test_a_filter_line_selects(store: RunStore, line: str, found: set[str]) -> None:
+    with filled(store):
+        page = store.page(line, now=NOW)
+        assert {entry.session_id for entry in page.entries} == found
+        assert page.matching == len(found) == store.count(line, now=NOW)
+
+
+@pytest.mark.parametrize("line", ["bogus~x", "since=often", "since~3d", "cells=many"])
+def test_a_term_that_cannot_be_meant_is_refused(store: RunStore, line: str) -> None:
+    with store, pytest.raises(UsageError):
+        store.count(line, now=NOW)
+
+
+@pytest.mark.parametrize("line", ["device~x'; DROP TABLE runs;--", 'model="a" OR 1=1', "') OR ('1'='1"])
+def test_a_filter_is_never_pasted_into_sql(store: RunStore, line: str) -> None:
+    with filled(store):
+        assert store.count(line, now=NOW) == 0
+        assert store.count(now=NOW) == 3
+    assert "DROP" not in condition(line, NOW).where
+
+
+def test_orders_are_known_by_name(store: RunStore) -> None:
+    with filled(store):
+        assert [entry.session_id for entry in store.select(now=NOW, order="when")][-1] == "b"
+        assert store.select(now=NOW, order="device")[0].session_id == "c"
+        with pytest.raises(UsageError, match="ordered"):
+            store.select(now=NOW, order="colour")
+
+
+def test_tags_are_one_a_line_in_a_file_beside_the_run(store: RunStore, tmp_path: Path) -> None:
+    with filled(store):
+        assert (tmp_path / "runs" / "a" / "tags").read_text() == "cool\nnightly\n"
+        with pytest.raises(UsageError, match="tag"):
+            store.tag("a", ["one,two"])
