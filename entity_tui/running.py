@@ -53,6 +53,7 @@ async def offer(transport: Transport, experiment: str, settings: config.Config, 
         engine=str(settings["engine"]),
         model=model or str(settings["model"]),
         folders=model_folders(),
+        hashes=config.data_folder() / "model-hashes.json",
     )
     if experiment == "placement":
         from entity_tui.experiments.placement import placement_plan

@@ -61,6 +61,7 @@ async def ready_device(
         folders=(config.data_folder() / "models",),
         engines=engines,
         models=models,
+        hashes=config.data_folder() / "model-hashes.json",
     )
 
 

@@ -86,6 +86,8 @@ class ModelRef:
     size_bytes: int
     sha256: str = ""
     quant: str = ""
+    declared: bool = False
+    """True when the checksum was known before the file was looked at: then the runner checks it on the device."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +14,11 @@ from entity_tui.engine.build import EngineBuild
 from entity_tui.engine.select import choose_engine, choose_model
 from entity_tui.errors import EntityError
 from entity_tui.experiments.build import Setting, engine_ref
+from entity_tui.experiments.context import device_id_hash
 from entity_tui.experiments.plan import ModelRef
 from entity_tui.experiments.probe import probe
 from entity_tui.models.on_device import ModelFile
+from entity_tui.records.files import write_whole
 from entity_tui.transport.base import Transport
 from entity_tui.transport.transfer import device_sha256
 
@@ -74,10 +77,46 @@ async def model_sha256(transport: Transport, file: ModelFile) -> str:
     return fresh
 
 
-async def model_ref(transport: Transport, file: ModelFile, sha256: str = "") -> ModelRef:
+class KnownHashes:
+    """Checksums computed on devices before, by device, path, size and time stamp: a large file is hashed once.
+
+    `path` is a JSON file of this computer; None remembers nothing. A damaged file is an empty one.
+    """
+
+    def __init__(self, path: Path | None, device: str) -> None:
+        self._path = path
+        self._device = device
+
+    def _read(self) -> dict[str, str]:
+        if self._path is None or not self._path.is_file():
+            return {}
+        try:
+            found = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _key(self, file: ModelFile) -> str:
+        return f"{self._device} {file.size_bytes} {file.mtime_s} {file.path}"
+
+    def get(self, file: ModelFile) -> str:
+        """The checksum of exactly this file, empty when it was never computed or the file has no time stamp."""
+        return str(self._read().get(self._key(file), "")) if file.mtime_s else ""
+
+    def put(self, file: ModelFile, sha256: str) -> None:
+        """Remember a checksum. RecordError when the disk refuses."""
+        if self._path is None or not sha256 or not file.mtime_s:
+            return
+        write_whole(self._path, json.dumps({**self._read(), self._key(file): sha256}, indent=0, sort_keys=True))
+
+
+async def model_ref(transport: Transport, file: ModelFile, known: KnownHashes, sha256: str = "") -> ModelRef:
     """The model as a plan carries it; `sha256` is what it must be, where that is known from elsewhere."""
-    known = sha256 or await model_sha256(transport, file)
-    return ModelRef(file.path, file.name, file.size_bytes, known, quant_of(file.name))
+    found = sha256 or known.get(file)
+    if not found:
+        found = await device_sha256(transport, file.path)
+        known.put(file, found)
+    return ModelRef(file.path, file.name, file.size_bytes, found, quant_of(file.name), declared=bool(sha256))
 
 
 def can_pin(snapshot: Snapshot, facts: Facts) -> bool:
@@ -98,10 +137,11 @@ async def prepare(
     snapshot: Snapshot | None = None,
     engines: Sequence[str] = (),
     models: Sequence[str] = (),
+    hashes: Path | None = None,
 ) -> Ready:
     """Probe the device (or take a probe that was just made), choose engine and model, hash the model.
 
-    `engines` and `models` are further ones that arms name.
+    `engines` and `models` are further ones that arms name; `hashes` is where checksums are remembered.
 
     Raises UsageError when there is no engine or model, with what to do, and the transport's errors.
     """
@@ -109,15 +149,17 @@ async def prepare(
     facts = read_facts(seen)
     chosen = await choose_engine(transport, engine)
     file = await choose_model(transport, model, folders=folders)
+    known = KnownHashes(hashes, device_id_hash(seen, facts))
     setting = Setting(
         facts,
         engine_ref(chosen),
-        await model_ref(transport, file, sha256),
+        await model_ref(transport, file, known, sha256),
         can_pin(seen, facts),
         cpu_flags=("-dev", "none") if gpu_libraries(chosen) else (),
         engines={name: engine_ref(await choose_engine(transport, name)) for name in engines},
         models={
-            name: await model_ref(transport, await choose_model(transport, name, folders=folders)) for name in models
+            name: await model_ref(transport, await choose_model(transport, name, folders=folders), known)
+            for name in models
         },
     )
     return Ready(seen, facts, chosen, setting)

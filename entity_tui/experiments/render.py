@@ -126,6 +126,17 @@ def runner_cells(plan: Plan) -> tuple[RunnerCell, ...]:
     return tuple(cells)
 
 
+def file_checks(plan: Plan) -> tuple[FileCheck, ...]:
+    """The model as it must be on the device: its size, and its checksum where that was known beforehand.
+
+    A checksum that was computed on the device a moment ago would only be computed once more.
+    """
+    model = plan.model
+    if not model.path:
+        return ()
+    return (FileCheck(model.path, model.size_bytes, model.sha256 if model.declared else ""),)
+
+
 def runner_plan(
     plan: Plan,
     snapshot: Snapshot,
@@ -148,7 +159,7 @@ def runner_plan(
         free_min_mb=math.ceil(plan.limits.free_bytes / MB),
         safety_temp_c=plan.limits.safety_c,
         safety_status=plan.limits.safety_status,
-        files=(FileCheck(plan.model.path, plan.model.size_bytes, plan.model.sha256),) if plan.model.path else (),
+        files=file_checks(plan),
         recorder_mask=None if recorder_cpu is None else format_mask({recorder_cpu}),
         exit_states=exit_states(),
         stderr_states=stderr_states(),
