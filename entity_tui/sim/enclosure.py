@@ -135,9 +135,7 @@ class Enclosure:
             asyncio.get_running_loop().remove_reader(self.channel)
             self._lost()
         self.channel.close()
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
+        _end(self.process)
 
     def _next(self) -> int:
         self._number += 1
@@ -269,14 +267,21 @@ def _start_process_1(boot: Boot, kind: EnclosureKind) -> Enclosure | str:
         message = json.loads(data) if data else {"refused": _last_words(process)}
         if "refused" in message:
             ours.close()
-            process.kill()
-            process.wait()
+            _end(process)
             return str(message["refused"])
         pid = int(message.get("pid", pid))
         if "ready" in message:
             break
     ours.settimeout(0)
     return Enclosure(kind, pid, ours, process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """See that a process has gone, and let go of it."""
+    process.kill()
+    process.wait()
+    if process.stderr is not None:
+        process.stderr.close()
 
 
 def _last_words(process: subprocess.Popen[bytes]) -> str:

@@ -124,7 +124,9 @@ class Phone:
         while True:
             awake = bool(self.view.pids())
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), ASLEEP_TICK_S if not awake else AWAKE_TICK_S)
+                # Not wait_for: before Python 3.12 that one loses a cancellation which meets its own time limit.
+                async with asyncio.timeout(AWAKE_TICK_S if awake else ASLEEP_TICK_S):
+                    await self._wake.wait()
             if self._wake.is_set():
                 self._wake.clear()
                 await asyncio.sleep(AWAKE_TICK_S / 2)

@@ -63,7 +63,7 @@ def load_image(profile: str) -> PhoneImage:
         from entity_tui.sim.recorded import from_recording
 
         return from_recording(path.stem, json.loads(path.read_text("utf-8")))
-    except (ValueError, KeyError, TypeError, yaml.YAMLError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, yaml.YAMLError) as error:
         raise UsageError(f"{profile} is not a phone", detail=f"{type(error).__name__}: {error}") from error
 
 
