@@ -17,14 +17,14 @@ COLUMNS = (
     Column("when", "when", 11, gap=1),
     Column("kind", "kind", 9, drop=2),
     Column("device", "device", 14, flexible=True, least=9),
-    Column("model", "model", 22, flexible=True, least=11, gap=1),
+    Column("model", "model", 22, flexible=True, least=10, gap=1),
     Column("quant", "quant", 6, gap=1, drop=1),
     Column("arm", "arm", 12, flexible=True, least=10, gap=1),
     Column("cells", "n", 3, "right", drop=3, gap=1),
     Column("rate", "tok/s", 6, "right", gap=1),
     Column("watts", "W", 5, "right", drop=4, gap=1),
     Column("tok_w", "tok/W", 6, "right", gap=1),
-    Column("flags", "flags", 24, flexible=True, least=9),
+    Column("flags", "flags", 24, flexible=True, least=10),
 )
 
 

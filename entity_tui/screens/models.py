@@ -142,7 +142,8 @@ class ModelsScreen(FrameScreen):
         wide = table.size.width >= 100
         here = [row for row in rows if row.path]
         used = sum(row.size_bytes for row in here)
-        words = f"{len(here)} file{'' if len(here) == 1 else 's'} on the device, {long_bytes(used)}; {len(rows) - len(here)} more in the catalog"
+        files = f"{len(here)} file{'' if len(here) == 1 else 's'} on the device, {long_bytes(used)}"
+        words = f"{files}; {len(rows) - len(here)} more in the catalog"
         foot = (muted(f"{words}    sizes read from GGUF headers, nothing loaded"),)
         table_rows = tuple(model_row(row, wide=wide) for row in rows)
         value = TableValue(columns(wide), table_rows, foot if table.size.height > 9 else ())

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from entity_tui.device.capabilities import Ability
 from entity_tui.screens.dashboard_values import chosen_engine, variant_lines
-from entity_tui.screens.device_values import STATE_MARKS, charge_words, skin_reading, state_words
+from entity_tui.screens.device_values import STATE_MARKS, about_words, charge_words, skin_reading, state_words
 from entity_tui.session import Session
 from entity_tui.transport.base import DeviceState
 from entity_tui.transport.discover import DeviceRow
@@ -137,6 +137,13 @@ def preview_rows(session: Session, width: int) -> tuple[Line, ...]:
     predicted = next((variant.name for variant in variants if variant.predicted), "—")
     models = f"models {len(view.models)}" if view.searched else "models not looked for yet"
     build = f"{plain(engine.name)}  ● {plain(engine.build)} in {plain(engine.directory)}" if engine else ""
+    if width < 90:
+        cores = " + ".join(
+            f"{len(c.cpus)}×{plain(c.name or '?').removeprefix('Cortex-')}" for c in facts.topology.clusters
+        )
+        build = f"{plain(engine.name)} ● {plain(engine.build)}" if engine else "llama.cpp ○ none found yet"
+        first = _flow(width, about_words(facts)[0], cores, isa)
+        return (*first, *_flow(width, build, f"variants {len(variants)}", predicted, models), *_checks(session, width))
     kernel = f"kernel {plain(identity.kernel)}" if identity.kernel else ""
     found = build or "llama.cpp  ○ none found yet"
     rows = [
