@@ -19,6 +19,9 @@ class BatteryStats:
     on_battery: bool | None = None
 
 
+_ROW = re.compile(r"^[ \t]*([A-Za-z.][A-Za-z. ]{0,30}?)[ \t]+((?:\d{1,12}[ \t]+){4,8}\d{1,12})[ \t]*$", re.MULTILINE)
+
+
 def _first(pattern: str, text: str) -> str | None:
     match = re.search(pattern, text, re.MULTILINE)
     return match.group(1) if match else None
@@ -62,12 +65,7 @@ class ProcessMemory:
 def parse_process_memory(text: str) -> ProcessMemory:
     """Read `dumpsys meminfo PID`: the TOTAL row's columns by the header's order."""
     pid = _first(r"MEMINFO in pid (\d{1,9})", text)
-    rows = {
-        name.strip(): [int(word) for word in numbers.split()]
-        for name, numbers in re.findall(
-            r"^[ \t]*([A-Za-z.][\w. ]*?)[ \t]+((?:\d{1,12}[ \t]*){5,9})$", text, re.MULTILINE
-        )
-    }
+    rows = {name.strip(): [int(word) for word in numbers.split()] for name, numbers in _ROW.findall(text)}
     total = rows.get("TOTAL", [])
     heap = rows.get("Native Heap", [])
     return ProcessMemory(

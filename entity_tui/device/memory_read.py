@@ -82,9 +82,12 @@ def read_memory(snapshot: Snapshot) -> Memory:
     """The memory of a snapshot. MemAvailable is never replaced by MemFree: without the line it stays None."""
     reading = snapshot.file("/proc/meminfo")
     pressure = snapshot.file("/proc/pressure/memory")
+    lines = parse_pressure(pressure.text) if pressure.ok else ()
     if not reading.ok:
         mac = _mac(snapshot)
-        return mac if mac.outcome == "ok" else Memory(outcome=reading.outcome.value)
+        if mac.outcome == "ok":
+            return mac
+        return Memory(outcome=reading.outcome.value, pressure=lines, pressure_outcome=pressure.outcome.value)
     values = parse_meminfo(reading.text)
     zram = parse_mm_stat(snapshot.file("/sys/block/zram0/mm_stat").text)
     names = {
@@ -104,7 +107,7 @@ def read_memory(snapshot: Snapshot) -> Memory:
         swap_free_kb=values.get("SwapFree"),
         zram_original_bytes=None if zram is None else zram[0],
         zram_compressed_bytes=None if zram is None else zram[1],
-        pressure=parse_pressure(pressure.text) if pressure.ok else (),
+        pressure=lines,
         outcome=Outcome.OK.value if values else Outcome.SUSPECT.value,
         pressure_outcome=pressure.outcome.value,
         sources=MappingProxyType({field: f"/proc/meminfo {name}" for field, name in names.items() if name in values}),
