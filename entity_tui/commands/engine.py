@@ -137,6 +137,7 @@ def check(engine: str, device: str | None, speed: float | None, model: str, no_a
                 "predicted": found.predicted,
                 "loaded": found.loaded,
                 "launched": found.launched,
+                "simulated": found.simulated,
                 "items": [asdict(item) for item in found.items],
                 "variants": [asdict(verdict) for verdict in found.verdicts],
             }
@@ -148,7 +149,8 @@ def check(engine: str, device: str | None, speed: float | None, model: str, no_a
 
 
 def _print(found: EngineCheck) -> None:
-    click.echo(printable(f"{found.engine.name} {found.build}  {found.engine.directory}"))
+    marked = "  simulated" if found.simulated else ""
+    click.echo(printable(f"{found.engine.name} {found.build}  {found.engine.directory}{marked}"))
     for item in found.items:
         click.echo(printable(f"{SIGNS[item.result.value]} {item.name:<13} {item.words}"))
         if item.fix:

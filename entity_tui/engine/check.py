@@ -58,6 +58,7 @@ class EngineCheck:
     items: tuple[CheckItem, ...]
     launched: bool
     """False when it was refused before anything was started."""
+    simulated: bool = False
 
     @property
     def ok(self) -> bool:
@@ -81,7 +82,7 @@ async def check_engine(
         predicted = max(usable, key=lambda verdict: verdict.score).name if usable else None
 
     def done(build: str, loaded: str | None, *, launched: bool) -> EngineCheck:
-        return EngineCheck(engine, build, predicted, loaded, shipped, tuple(items), launched)
+        return EngineCheck(engine, build, predicted, loaded, shipped, tuple(items), launched, transport.simulated)
 
     items.append(await _machine(transport, engine, isa))
     items.append(await _minimum(transport, engine, isa))
