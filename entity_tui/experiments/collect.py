@@ -107,7 +107,7 @@ def cell_rows(context: RunContext, event: CellEvent, files: Mapping[str, bytes])
     if Phase.DECODE in values and usability is not Usability.VOID and not arm.command:
         rows += power.rows(base, plan.n_gen, values.get(Phase.DECODE))
     if not rows or (usability is Usability.VOID and found != "warmup"):
-        rows.append(metric_row(replace(base, phase=Phase.CELL), Metric.OUTCOME, None))
+        rows.append(_reason_row(base, context, arm, phases))
     return tuple(rows)
 
 
@@ -225,18 +225,17 @@ def by_class(ticks: Mapping[int, int], labels: Mapping[int, str], ticks_per_s: f
     return " ".join(f"{label}={seconds:.2f}" for label, seconds in totals.items())
 
 
-def _phase_row(base: Row, context: RunContext, arm: Arm, launch: LaunchEnd, phase: PhaseResult) -> Row | None:
-    result = phase.result
+def _launched(base: Row, context: RunContext, arm: Arm, launch: LaunchEnd, phase: PhaseResult) -> Row:
+    """The row with what was asked for and what the kernel did in one launch, whether or not it gave a number."""
     setting = setting_of(arm, launch.phase)
-    own = None
-    if launch.recorder_ticks is not None and launch.t_end_s > launch.t_start_s:
-        own = launch.recorder_ticks / (launch.t_end_s - launch.t_start_s)
-    row = replace(
+    length = launch.t_end_s - launch.t_start_s
+    own = launch.recorder_ticks / length if launch.recorder_ticks is not None and length > 0 else None
+    return replace(
         base,
         phase=launch.phase,
         t_start_boot_s=launch.t_start_s,
         t_end_boot_s=launch.t_end_s,
-        engine_build=_build_of(result) or base.engine_build,
+        engine_build=_build_of(phase.result) or base.engine_build,
         variant_loaded=phase.log.variant or None,
         threads_requested=setting.threads,
         threads_seen=launch.threads_seen,
@@ -248,6 +247,22 @@ def _phase_row(base: Row, context: RunContext, arm: Arm, launch: LaunchEnd, phas
         temp_max_c=launch.temp_max_c if launch.temp_max_c is not None else base.temp_max_c,
         sampler_cpu_pct=None if own is None else round(own, 3),
     )
+
+
+def _reason_row(base: Row, context: RunContext, arm: Arm, phases: list[tuple[LaunchEnd, PhaseResult]]) -> Row:
+    """The one row of a cell without a number: what was asked for, and what was applied where it got that far."""
+    failed = next(((launch, result) for launch, result in phases if result.state != OK), None)
+    if failed is not None:
+        row = _launched(base, context, arm, *failed)
+    else:
+        asked = arm.decode
+        row = replace(base, threads_requested=asked.threads, mask_requested=mask_text(asked.mask))
+    return metric_row(replace(row, phase=Phase.CELL), Metric.OUTCOME, None)
+
+
+def _phase_row(base: Row, context: RunContext, arm: Arm, launch: LaunchEnd, phase: PhaseResult) -> Row | None:
+    result = phase.result
+    row = _launched(base, context, arm, launch, phase)
     if result is None:
         return None
     tokens = result.tokens * max(1, len(result.samples_ns))

@@ -28,6 +28,16 @@ QUICK_GATE: dict[str, Any] = {"minimum_s": 0.0, "limit_s": 4.0, "sensorless_dwel
 """A gate that does not wait on a cool phone: what these tests are about is not the wait."""
 
 
+SHORT: dict[str, Any] = {
+    "seed": 3,
+    "n_prompt": 32,
+    "n_gen": 16,
+    "gate": QUICK_GATE,
+    "limits": {"foreign_cpu_pct": 1e6},
+}
+"""Short cells; what else runs on the test machine is not what these tests are about."""
+
+
 @dataclass(slots=True)
 class Bench:
     """A device that is ready to be measured, and a store of the test's own."""
@@ -39,7 +49,7 @@ class Bench:
 
     def plan(self, design: Design, **choices: Any) -> Plan:
         """A plan for this device, short unless the choices say otherwise."""
-        wanted = {"seed": 3, "n_prompt": 32, "n_gen": 16, "gate": QUICK_GATE, **choices}
+        wanted = {**SHORT, **choices}
         return assemble(design, self.ready.setting, Choices(**wanted))
 
     def runs(self, count: int = 1, arms: Sequence[str] = (), **choices: Any) -> Plan:
@@ -58,7 +68,7 @@ class Bench:
     def own(self, text: str, *, runs: int = 1, **choices: Any) -> Plan:
         """Arms of the test's own, written as a user writes them."""
         file = read_arm_file(text, "arms.yaml", shipped_arms())
-        wanted = {"seed": 3, "n_prompt": 32, "n_gen": 16, "gate": QUICK_GATE, **choices}
+        wanted = {**SHORT, **choices}
         return assemble(design_file(file, design_runs(runs)), self.ready.setting, file_choices(file, Choices(**wanted)))
 
     async def run(self, plan: Plan, **options: Any) -> RunResult:

@@ -71,6 +71,7 @@ async def test_views_count_up_to_the_end_and_name_where_the_phone_is(
     assert result.view is last
 
 
+@pytest.mark.long
 async def test_a_run_leaves_plain_files_that_rebuild_to_the_same_tables(
     demo_phone: DemoPhone, adb_server: AdbServer, tmp_path: Path
 ) -> None:
@@ -82,15 +83,3 @@ async def test_a_run_leaves_plain_files_that_rebuild_to_the_same_tables(
     assert read_plan(result.directory.plan_text()) == result.plan
     assert reanalyse(result.directory).changed == ()
     assert result.directory.rows() == result.rows
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("demo_phone", [{"profile": "octa-a53", "speed": 20.0}], indirect=True)
-async def test_a_phone_with_one_class_of_cores_lists_efficiency_with_its_reason(
-    demo_phone: DemoPhone, adb_server: AdbServer, tmp_path: Path
-) -> None:
-    async with on_phone(demo_phone, adb_server, tmp_path) as bench:
-        result = await bench.run(bench.runs(1, ["naive", "efficiency"]))
-    skipped = [row for row in result.rows if row.arm == "efficiency"]
-    assert [(row.state, row.value) for row in skipped] == [("skipped_incapable", None)]
-    assert {row.arm: row.word for row in result.view.arms}["efficiency"] == "skipped_incapable"
