@@ -49,6 +49,17 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+def take_user_profiles() -> None:
+    """Lay the user's own profiles (chips, presets, runtimes, thresholds) over the shipped ones, if there are any."""
+    from entity_tui.config import config_folder
+
+    folder = config_folder() / "profiles"
+    if folder.is_dir():
+        from entity_tui.profiles.library import add_user_folder
+
+        add_user_folder(folder)
+
+
 class LazyGroup(click.Group):
     """A group whose commands live in `entity_tui.commands` and are imported when named."""
 
@@ -110,6 +121,7 @@ def cli(ctx: click.Context, /, **options: Any) -> None:
 
     Without a command the interface opens. Every screen has a command that prints the same numbers.
     """
+    take_user_profiles()
     if ctx.invoked_subcommand is not None:
         return
     from entity_tui.start import open_interface

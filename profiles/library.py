@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from entity_tui.profiles.checked_yaml import read_checked
 from entity_tui.profiles.shapes import SHAPES
@@ -25,9 +25,26 @@ def shipped(name: str) -> Any:
 
 def midr_entries() -> Iterator[tuple[int, str, int, dict[str, Any]]]:
     """(implementer, maker, part, entry) of every core in the MIDR table."""
-    for implementer, body in shipped("midr.yaml")["implementers"].items():
+    for implementer, body in merged("midr.yaml")["implementers"].items():
         for part, entry in body["cores"].items():
             yield int(implementer, 16), body["maker"], int(part, 16), entry
+
+
+T = TypeVar("T")
+_cached: list[Callable[[], None]] = []
+
+
+def cached_profile(build: Callable[[], T]) -> Callable[[], T]:
+    """Like `functools.cache` for what is built from profiles: forgotten when the user's own profiles change."""
+    kept = cache(build)
+    _cached.append(kept.cache_clear)
+    return kept
+
+
+def _forget() -> None:
+    merged.cache_clear()
+    for clear in _cached:
+        clear()
 
 
 _user_texts: dict[str, list[tuple[str, str]]] = {}
@@ -48,14 +65,14 @@ def add_user_folder(folder: Path) -> tuple[str, ...]:
         read_checked(text, str(path), SHAPES[name])
         _user_texts.setdefault(name, []).append((str(path), text))
         taken.append(str(path))
-    merged.cache_clear()
+    _forget()
     return tuple(taken)
 
 
 def forget_user_folders() -> None:
     """Back to the shipped profiles alone."""
     _user_texts.clear()
-    merged.cache_clear()
+    _forget()
 
 
 def _over(base: Any, extra: Any) -> Any:

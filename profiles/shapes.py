@@ -149,6 +149,27 @@ PORTABILITY: Shape = Record(
     }
 )
 
+WINDOW = Record(required={"low": Scalar(float), "high": Scalar(float)})
+SHARE = Scalar(float, minimum=0.0, maximum=1.0)
+
+THRESHOLDS: Shape = Record(
+    optional={
+        "thermal_window_c": MapOf(WINDOW),
+        "power": Record(
+            optional={
+                "plausible_low_w": Scalar(float, minimum=0.0),
+                "plausible_high_w": Scalar(float, minimum=0.0),
+                "counter_ratio_low": Scalar(float, minimum=0.0),
+                "counter_ratio_high": Scalar(float, minimum=0.0),
+                "counter_steps": Scalar(int, minimum=1),
+            }
+        ),
+        "throttle": Record(
+            optional={"capped_below": SHARE, "dropped_below": SHARE, "readings": Scalar(int, minimum=1)}
+        ),
+    }
+)
+
 SHAPES: dict[str, Shape] = {
     "midr.yaml": MIDR,
     "runtimes.yaml": RUNTIMES,
@@ -156,4 +177,5 @@ SHAPES: dict[str, Shape] = {
     "presets.yaml": PRESETS,
     "devicetree.yaml": DEVICETREE,
     "portability.yaml": PORTABILITY,
+    "thresholds.yaml": THRESHOLDS,
 }

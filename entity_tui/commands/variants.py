@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 @click.option(
     "--list",
     "list_name",
-    type=click.Choice(["android", "linux", "both"]),
-    default=None,
-    help="The variant list of the engine build; by default what fits the device's system.",
+    metavar="NAME",
+    help="The engine build's list: android, linux, both, or one of your own; by default what fits the device.",
 )
 @click.option("--loaded", metavar="NAME", help="The variant the loader named, to compare with the prediction.")
 def command(
@@ -38,7 +37,7 @@ def command(
     """Which CPU backend variants can run on the device, and which one the loader will take."""
     from entity_tui.device.facts import read_facts
     from entity_tui.silicon.skainet import judge_skainet
-    from entity_tui.silicon.variants import ANDROID, LINUX
+    from entity_tui.silicon.variants import ANDROID, LINUX, list_named
 
     taken = take_snapshot(device, snapshot, speed=speed)
     facts = read_facts(taken)
@@ -46,7 +45,7 @@ def command(
     if list_name is None:
         lists: tuple[VariantList, ...] = (LINUX,) if facts.identity.system == "linux" else (ANDROID,)
     else:
-        lists = both if list_name == "both" else tuple(item for item in both if item.key == list_name)
+        lists = both if list_name == "both" else (list_named(list_name),)
     cpuinfo = taken.file("/proc/cpuinfo")
     tier = judge_skainet(cpuinfo.text if cpuinfo.ok else None)
     if as_json:

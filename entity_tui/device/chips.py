@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
-from entity_tui.profiles.library import shipped
+from entity_tui.profiles.library import cached_profile, merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +20,10 @@ class Chip:
     note: str = ""
 
 
-@cache
+@cached_profile
 def _chips() -> dict[str, Chip]:
     table: dict[str, Chip] = {}
-    for key, entry in shipped("chips.yaml")["chips"].items():
+    for key, entry in merged("chips.yaml")["chips"].items():
         chip = Chip(
             key=key,
             title=entry["title"],

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
-from entity_tui.profiles.library import midr_entries
+from entity_tui.profiles.library import cached_profile, midr_entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ def decode_midr(value: int) -> Midr:
     return Midr(value >> 24 & 0xFF, value >> 20 & 0xF, value >> 4 & 0xFFF, value & 0xF)
 
 
-@cache
+@cached_profile
 def _table() -> dict[tuple[int, int, int | None], CoreModel]:
     table: dict[tuple[int, int, int | None], CoreModel] = {}
     for implementer, maker, part, entry in midr_entries():
@@ -56,7 +55,14 @@ def core_model(implementer: int | None, part: int | None, variant: int | None = 
     return table.get((implementer, part, variant)) or table.get((implementer, part, None))
 
 
-@cache
+@cached_profile
+def _by_name() -> dict[str, tuple[int, int]]:
+    names: dict[str, tuple[int, int]] = {}
+    for (maker, part, _), model in _table().items():
+        names.setdefault(model.name, (maker, part))
+    return names
+
+
 def core_by_name(name: str) -> tuple[int, int] | None:
     """(implementer, part) of a core named as in the table, None when unknown."""
-    return next(((maker, part) for (maker, part, _), model in _table().items() if model.name == name), None)
+    return _by_name().get(name)

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from entity_tui.device.battery import CurrentUnit, Standing
+from entity_tui.profiles.library import merged
 
-PLAUSIBLE_W = (0.2, 15.0)
-"""What a phone draws from its battery while it is awake; outside of it a unit is not believed."""
 ENTITY_WINDOW_W = (0.05, 15.0)
 INT_MIN = -2147483648
-COUNTER_RATIO = (0.7, 1.4)
-COUNTER_STEPS = 3
+
+
+def _limits() -> dict[str, float]:
+    """What a phone draws while it is awake, and how well a counter must agree: the profile's numbers."""
+    found: dict[str, float] = merged("thresholds.yaml")["power"]
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,8 @@ def assume_unit(current_raw: int | None, millivolts: int | None, *, node_voltage
         votes.append(unit)
         evidence.append(f"the same directory prints volts in {node_voltage}: {unit.value}")
     if millivolts:
-        low, high = PLAUSIBLE_W
+        limits = _limits()
+        low, high = limits["plausible_low_w"], limits["plausible_high_w"]
         plausible = [
             unit
             for unit in (CurrentUnit.UA, CurrentUnit.MA)
@@ -138,7 +142,8 @@ def counter_unit(samples: Sequence[GaugeSample], *, longest_gap_s: float = 30.0)
         and samples[place - 1].charge_counter_uah is not None
         and samples[place].charge_counter_uah != samples[place - 1].charge_counter_uah
     ]
-    if len(changes) < COUNTER_STEPS + 1:
+    limits = _limits()
+    if len(changes) < limits["counter_steps"] + 1:
         return UnitVerdict(evidence=(f"the charge counter moved {len(changes)} times; that is too little",))
     window = samples[changes[0] : changes[-1] + 1]
     first, last = window[0].charge_counter_uah, window[-1].charge_counter_uah
@@ -149,7 +154,7 @@ def counter_unit(samples: Sequence[GaugeSample], *, longest_gap_s: float = 30.0)
         return UnitVerdict(evidence=("the readings do not cover the counter's window",))
     for unit, scale in ((CurrentUnit.UA, 1.0), (CurrentUnit.MA, 1000.0)):
         ratio = integral * scale / moved
-        if COUNTER_RATIO[0] <= ratio <= COUNTER_RATIO[1]:
+        if limits["counter_ratio_low"] <= ratio <= limits["counter_ratio_high"]:
             words = f"∫I dt over {length:.0f} s is {ratio:.3f} of what the charge counter lost, in {unit.value}"
             return UnitVerdict(unit, Standing.VERIFIED, (words,))
     return UnitVerdict(evidence=(f"∫I dt is {integral / moved:.3g} raw·h per µAh of the counter: no unit fits",))

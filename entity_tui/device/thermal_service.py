@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from entity_tui.device.numbers import decimal, integer
 from entity_tui.device.thermal import Cooling, Domain, Sensor, SensorState
+from entity_tui.profiles.library import cached_profile, merged
 
 SOURCE = "dumpsys thermalservice"
 _TEMPERATURE = re.compile(
@@ -51,16 +52,15 @@ _SHIFTED_NAMES = {
 }
 _NAME_NOT_TEMPERATURE = re.compile(r"minus|forecast|cycle|bcl|ibat|vbat|vph|-lvl|trip|_reduce$", re.IGNORECASE)
 _BOARD_NAMES = re.compile(r"^(pa|pathm|usb|cp|wifi|modem)$|_tz$|^bms$", re.IGNORECASE)
-WINDOWS_C = {
-    Domain.CPU: (-20.0, 125.0),
-    Domain.GPU: (-20.0, 125.0),
-    Domain.NPU: (-20.0, 125.0),
-    Domain.SKIN: (-20.0, 80.0),
-    Domain.BATTERY: (-20.0, 70.0),
-    Domain.BOARD: (-20.0, 125.0),
-    Domain.OTHER: (-20.0, 125.0),
-}
-"""Values outside are refused, never clamped."""
+
+
+@cached_profile
+def windows_c() -> Mapping[Domain, tuple[float, float]]:
+    """The window of each domain in °C; values outside are refused, never clamped."""
+    table = merged("thresholds.yaml")["thermal_window_c"]
+    return MappingProxyType({domain: (table[domain.value]["low"], table[domain.value]["high"]) for domain in Domain})
+
+
 SENTINELS_C = frozenset({0.0, -99.9, -40.0, -273.0, -274.0, -75.0, 125.0})
 
 
@@ -104,7 +104,7 @@ def _state(value: float | None, domain: Domain, temperature: bool) -> SensorStat
         return SensorState.ABSENT
     if value in SENTINELS_C:
         return SensorState.SENTINEL
-    low, high = WINDOWS_C[domain]
+    low, high = windows_c()[domain]
     return SensorState.OK if low <= value <= high else SensorState.IMPLAUSIBLE
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from entity_tui.device.numbers import integer
 from entity_tui.device.snapshot import Outcome, Reading, Snapshot
 from entity_tui.device.thermal import Cooling, Domain, Sensor, SensorState
-from entity_tui.device.thermal_service import WINDOWS_C
+from entity_tui.device.thermal_service import windows_c
 
 ROOT = "/sys/class/thermal"
 _ZONE = re.compile(r"(?:/sys/class/thermal|/sys/devices/virtual/thermal)/thermal_zone(\d{1,4})/(type|temp)\Z")
@@ -84,7 +84,7 @@ def zone_sensor(index: int, kind: str, reading: Reading, *, scale: float | None 
         scale = scale if scale is not None else zone_scale(kind, [raw])
         state = SensorState.UNIT_UNKNOWN
         if scale is not None:
-            low, high = WINDOWS_C[domain]
+            low, high = windows_c()[domain]
             value = raw * scale
             state = SensorState.OK if low <= value <= high else SensorState.IMPLAUSIBLE
     return Sensor(

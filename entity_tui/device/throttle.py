@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from entity_tui.device.topology import Topology
+from entity_tui.profiles.library import merged
 
-CAPPED_BELOW = 0.95
-"""A limit below this share of the hardware's top speed is a cap."""
-DROP_BELOW = 0.75
-"""A loaded core below this share of its reference is a drop."""
-DROP_READINGS = 3
+
+def _limits() -> dict[str, float]:
+    """`capped_below` and `dropped_below` as shares of the reference, and the readings a drop must last."""
+    found: dict[str, float] = merged("thresholds.yaml")["throttle"]
+    return found
 
 
 class ThrottleSign(StrEnum):
@@ -39,7 +40,7 @@ def judge_cap(name: str, limit_khz: int | None, hardware_max_khz: int | None) ->
     if limit_khz is None or not hardware_max_khz:
         return ClockVerdict(name, ThrottleSign.UNKNOWN, detail="the limit or the top speed is not readable")
     share = limit_khz / hardware_max_khz
-    if share < CAPPED_BELOW:
+    if share < _limits()["capped_below"]:
         words = f"limited to {limit_khz} of {hardware_max_khz} kHz ({share:.0%})"
         return ClockVerdict(name, ThrottleSign.CAPPED, share, words)
     return ClockVerdict(name, ThrottleSign.NONE, share)
@@ -79,16 +80,17 @@ def judge_drop(
     """
     marks = loaded if loaded is not None else [True] * len(clocks_khz)
     used = [clock for clock, mark in zip(clocks_khz, marks, strict=True) if clock is not None and clock > 0 and mark]
-    if len(used) < DROP_READINGS:
-        return ClockVerdict(name, ThrottleSign.UNKNOWN, detail="fewer than three loaded readings")
+    readings = int(_limits()["readings"])
+    if len(used) < readings:
+        return ClockVerdict(name, ThrottleSign.UNKNOWN, detail="too few loaded readings")
     own = reference_khz is None or reference_khz <= 0
     reference = max(used) if reference_khz is None or reference_khz <= 0 else reference_khz
-    low = _rolling_low(used, DROP_READINGS)
+    low = _rolling_low(used, readings)
     share = low / reference
     words = f"down to {low:.0f} of {reference} kHz ({share:.0%})"
     if own:
         words += ", against its own highest reading"
-    if share < DROP_BELOW:
+    if share < _limits()["dropped_below"]:
         return ClockVerdict(name, ThrottleSign.DROPPED, share, words)
     return ClockVerdict(name, ThrottleSign.NONE, share, words)
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from entity_tui.device.isa import IsaFeatures
-from entity_tui.profiles.library import shipped
+from entity_tui.errors import UsageError
+from entity_tui.profiles.library import merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class VariantVerdict:
 
 
 def _load(key: str) -> VariantList:
-    profile = shipped("runtimes.yaml")
+    profile = merged("runtimes.yaml")
     bits = profile["feature_bits"]
     body = profile["lists"][key]
     return VariantList(
@@ -93,8 +94,16 @@ def predict(verdicts: Sequence[VariantVerdict]) -> str | None:
 
 
 def list_for(name: str) -> VariantList | None:
-    """The list an engine build has, by `android` or `linux`; None for a single, x86 or unknown build."""
-    return LISTS.get(name)
+    """The list an engine build has, by `android`, `linux` or a name of the user's own; None for any other build."""
+    return LISTS.get(name) or (_load(name) if name in merged("runtimes.yaml")["lists"] else None)
+
+
+def list_named(name: str) -> VariantList:
+    """The list of that name. Raises UsageError for an unknown one."""
+    found = list_for(name)
+    if found is None:
+        raise UsageError(f"unknown variant list {name}", fix=f"one of {', '.join(merged('runtimes.yaml')['lists'])}")
+    return found
 
 
 def list_of_files(file_names: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from entity_tui.device.facts import Facts
 from entity_tui.device.thermal import SensorState
-from entity_tui.device.thermal_service import WINDOWS_C
+from entity_tui.device.thermal_service import windows_c
 from entity_tui.silicon.masks import slowest
 from entity_tui.silicon.variants import ANDROID, LINUX, judge
 from entity_tui.silicon.widths import widths
@@ -52,7 +52,7 @@ def check_facts(facts: Facts, *, unreadable: bool = False) -> list[str]:
         if (sensor.celsius is not None) is not (sensor.state is SensorState.OK):
             wrong.append(f"{sensor.name} is {sensor.state.value} at {sensor.celsius}")
         if sensor.celsius is not None:
-            low, high = WINDOWS_C[sensor.domain]
+            low, high = windows_c()[sensor.domain]
             if not low <= sensor.celsius <= high:
                 wrong.append(f"{sensor.name} at {sensor.celsius}")
     if facts.memory.total_kb == 0:
