@@ -88,8 +88,9 @@ take_lock() {
 # A workload that outlived its runner would spoil every cell: it is ended if it is the very process that was noted.
 reap_workload() {
 	first_line "$lock/workload" || return 0
-	if owner_lives $V; then
-		set -- $V
+	_noted=$V
+	if owner_lives $_noted; then
+		set -- $_noted
 		kill -KILL "-$2" 2>/dev/null || kill -KILL "$2" 2>/dev/null
 	fi
 }
