@@ -9,29 +9,9 @@ from pathlib import Path
 import pytest
 
 from entity_tui.sim.launch import DemoPhone
-from entity_tui.transport.adb_server import AdbServer
 from tests.fixtures.adb import bundled_adb
 from tests.fixtures.tools import need_tool
-
-
-class Client:
-    """The adb program, talking to one phone through one server."""
-
-    def __init__(self, program: str, server: AdbServer, phone: DemoPhone) -> None:
-        self.program, self.server, self.phone = program, server, phone
-
-    async def __call__(self, *words: str, serial: bool = True) -> tuple[int, str, str]:
-        argv = [self.program, "-P", str(self.server.port), *(("-s", self.phone.address) if serial else ()), *words]
-        process = await asyncio.create_subprocess_exec(
-            *argv, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-        )
-        out, err = await asyncio.wait_for(process.communicate(), 30)
-        return process.returncode or 0, out.decode(errors="replace"), err.decode(errors="replace")
-
-    async def connect(self) -> None:
-        """Connect the server to the phone."""
-        _, out, err = await self("connect", self.phone.address, serial=False)
-        assert f"connected to {self.phone.address}" in out, out + err
+from tests.sim.adb_client import Client
 
 
 @pytest.fixture(params=["distribution", "adbutils"])
@@ -40,7 +20,7 @@ async def adb(request: pytest.FixtureRequest, demo_phone: DemoPhone) -> Client:
     new = request.param == "adbutils"
     server = request.getfixturevalue("adb_server_new" if new else "adb_server")
     client = Client(bundled_adb() if new else need_tool("adb"), server, demo_phone)
-    await client.connect()
+    assert await client.connect() == f"connected to {demo_phone.address}"
     return client
 
 
