@@ -96,12 +96,15 @@ ROUNDED = Frame("╭", "╮", "╰", "╯", "─", "│")
 HEAVY = Frame("┏", "┓", "┗", "┛", "━", "┃")
 
 
-def top_border(frame: Frame, title: Line, hint: str, width: int, ink: Ink) -> Line:
-    """The upper border with the title at the left and the hint at the right; a hint that does not fit is left out."""
+def top_border(frame: Frame, title: Line, hint: str, width: int, ink: Ink, *, urgent: bool = False) -> Line:
+    """The upper border with the title at the left and the hint at the right.
+
+    A hint that does not fit is left out; an `urgent` one shortens the title instead.
+    """
     if width < 4:
         return line((frame.top_left + frame.horizontal * max(0, width - 2) + frame.top_right, ink))
     inner = width - 2
-    title = crop(title, max(0, inner - 4))
+    title = crop(title, max(0, inner - 4 - (len(hint) + 3 if urgent else 0)))
     used = width_of(title) + 3 if title else 0
     hint = hint if hint and used + len(hint) + 4 <= inner else ""
     tail = f" {hint} " if hint else ""
@@ -253,7 +256,8 @@ class Panel(Widget):
         body = self._body(max(0, inner), max(0, space))
         side = (frame.vertical + margin, ink)
         end = (margin + frame.vertical, ink)
-        rows = [top_border(frame, self._title_line(), self._hint(), width, ink)]
+        urgent = self.condition.state is PanelState.STALE
+        rows = [top_border(frame, self._title_line(), self._hint(), width, ink, urgent=urgent)]
         rows.extend((side, *pad(crop(row, inner), inner), end) for row in body)
         rows.append(line((frame.bottom_left + frame.horizontal * (width - 2) + frame.bottom_right, ink)))
         return rows

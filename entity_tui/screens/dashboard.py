@@ -32,7 +32,7 @@ from entity_tui.widgets.numbers import celsius, watts
 from entity_tui.widgets.panel import LIVE, Condition, PanelState
 from entity_tui.widgets.time_series import TimeSeries, span_words
 from entity_tui.widgets.topology_map import TopologyMap
-from entity_tui.widgets.variant_table import VariantStanding, VariantTable
+from entity_tui.widgets.variant_table import VariantLine, VariantStanding, VariantTable
 
 
 class DashboardScreen(FrameScreen):
@@ -83,6 +83,9 @@ class DashboardScreen(FrameScreen):
         self.chosen: tuple[str, ...] = ()
         self.filter_words = ""
         self._log = LogReader(60)
+        self._variants: tuple[VariantLine, ...] = ()
+        self._variants_of: tuple[object, ...] = ()
+        """Facts, engines and loaded variant that `_variants` were made from: they change seldom."""
 
     # -- layout ----------------------------------------------------------------------------------------------------
 
@@ -171,7 +174,11 @@ class DashboardScreen(FrameScreen):
         condition = device_condition(self.session, "reading the instruction set")
         if condition.state is PanelState.STALE:
             condition = LIVE  # what a build ships and a CPU can do does not age
-        variants = variant_lines(self.session)
+        view = self.session.view
+        about = (view.facts, view.engines, view.loaded_variant)
+        if self._variants_of != about:
+            self._variants_of, self._variants = about, variant_lines(self.session)
+        variants = self._variants
         if condition.state is PanelState.LIVE and not variants:
             architecture = self.session.view.facts.isa.architecture if self.session.view.facts else ""
             condition = Condition.empty(f"No list of CPU variants for {architecture or 'this CPU'}.")

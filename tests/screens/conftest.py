@@ -30,7 +30,7 @@ def stage() -> Stage:
         session: StagedSession, screen: str = "dashboard", size: tuple[int, int] = (120, 40), **options: object
     ) -> AsyncIterator[tuple[EntityApp, Pilot[None]]]:
         app = EntityApp(session, AppOptions(**options))  # type: ignore[arg-type]
-        async with app.run_test(size=size) as pilot:
+        async with app.run_test(size=size, notifications=True) as pilot:
             app.action_goto(screen)
             await pilot.pause()
             app.paint()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import cycle
 
 import pytest
 from rich.cells import cell_len
@@ -37,25 +38,35 @@ def forbidden(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("text", CORPUS, ids=range(len(CORPUS)))
-async def test_hostile_text_stays_inside_its_cell(stage: Stage, text: str) -> None:
+@pytest.mark.parametrize("offset", range(4))
+async def test_hostile_text_stays_inside_its_cell(stage: Stage, offset: int) -> None:
     """As a device's name, a log line, an arm, a state, a verdict, a variant, an address, a fix."""
+    texts = cycle(CORPUS[offset * 3 :] + CORPUS[: offset * 3])
     session = live_phone()
     facts = a_facts()
-    evil = Identity(text, text, text, text, text, text, text, 35, text)
-    cores = tuple(replace(cluster, name=text, label=text[:40]) for cluster in facts.topology.clusters)
-    session.set(name=text, facts=replace(facts, identity=evil, topology=replace(facts.topology, clusters=cores)))
-    session.set(loaded_variant=text, words=text, fix=text)
-    session.devices = (DeviceRow(text, text, text, DeviceState.OFFLINE, f"adb:{text}", text, text),)
-    session.log.add(text, text)
-    run = a_run()
-    arms = tuple(replace(arm, label=text, word=text, detail=text, power_note=text) for arm in run.arms)
-    session.run = replace(
-        run, title=text, arms=arms, model_name=text, engine_name=text, verdicts=(text,), readback=text
+    evil = Identity(*(next(texts) for _ in range(7)), 35, next(texts))
+    clusters = tuple(replace(c, name=next(texts), label=next(texts)[:40]) for c in facts.topology.clusters)
+    session.set(name=next(texts), words=next(texts), fix=next(texts), loaded_variant=next(texts))
+    session.set(facts=replace(facts, identity=evil, topology=replace(facts.topology, clusters=clusters)))
+    session.devices = tuple(
+        DeviceRow(text, next(texts), next(texts), DeviceState.OFFLINE, f"adb:{text}", next(texts), next(texts))
+        for text in CORPUS
     )
+    for text in CORPUS:
+        session.log.add(next(texts), text)
+    run = a_run()
+    arms = tuple(
+        replace(arm, label=next(texts), word=next(texts), detail=next(texts), power_note=next(texts))
+        for arm in run.arms
+    )
+    run = replace(run, title=next(texts), arms=arms, model_name=next(texts), engine_name=next(texts))
+    session.run = replace(run, verdicts=(next(texts),), readback=next(texts))
     async with stage(session, "dashboard", (100, 30)) as (app, pilot):
-        for mode in ("dashboard", "picker", "bench", "placement", "models", "history"):
+        for mode in ("dashboard", "picker", "bench", "placement", "history"):
+            if mode == "placement":
+                session.run = replace(a_placement(), verdicts=(next(texts), next(texts)))
             app.action_goto(mode)
+            app.say(next(texts))
             await pilot.pause()
             app.paint()
             await pilot.pause()
@@ -64,10 +75,6 @@ async def test_hostile_text_stays_inside_its_cell(stage: Stage, text: str) -> No
             rows = shown.split("\n")
             assert len(rows) == 30
             assert max(cell_len(row) for row in rows) <= 100
-        app.say(text)
-        session.run = replace(a_placement(), verdicts=(text, text))
-        await pilot.pause()
-        assert forbidden(page(app)) == []
 
 
 def test_a_name_that_looks_like_markup_is_shown_as_written() -> None:

@@ -26,7 +26,7 @@ def test_each_footer_key_is_bound_on_its_screen(screen: type[FrameScreen]) -> No
     assert set(screen.footer_compact) <= bound
 
 
-@pytest.mark.parametrize("screen", (*ALL, ChatScreen), ids=lambda screen: screen.__name__)
+@pytest.mark.parametrize("screen", [*ALL, ChatScreen], ids=lambda screen: screen.__name__)
 def test_a_key_means_one_thing_on_a_screen(screen: type[FrameScreen]) -> None:
     """Two bindings of one screen never share a key, apart from those a screen takes over from the common ones."""
     taken: dict[str, str] = {}
