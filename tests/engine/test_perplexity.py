@@ -12,7 +12,7 @@ from entity_tui.engine.perplexity import PerplexityFailed, PerplexityJob, Perple
 from entity_tui.errors import UsageError
 from entity_tui.models.on_device import ModelFile
 from entity_tui.transport.local import LocalTransport
-from tests.fixtures.tools import need_shared
+from tests.fixtures.tools import need_shared, until
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,7 @@ async def test_a_real_job_gives_a_series_and_is_picked_up_by_the_next_start(
     async with LocalTransport(str(tmp_path / "root")) as local:
         job = PerplexityJob(local, plan)
         first = asyncio.create_task(job.run(text))
-        while not (tmp_path / "root" / "perplexity" / plan.key / "state").exists():
-            assert not first.done(), first
-            await asyncio.sleep(0)
+        await until((tmp_path / "root" / "perplexity" / plan.key / "state").exists)
         first.cancel()  # the laptop's program ends; the job does not
         with pytest.raises(asyncio.CancelledError):
             await first
