@@ -79,9 +79,7 @@ def grouped_order(arms: Sequence[str], runs: int) -> list[tuple[int, int, str]]:
     return [(run, position, arm) for position, arm in enumerate(arms, start=1) for run in range(1, runs + 1)]
 
 
-def session_rows(
-    order: Sequence[tuple[int, int, str]], values: Sequence[float], session_id: str
-) -> tuple[Row, ...]:
+def session_rows(order: Sequence[tuple[int, int, str]], values: Sequence[float], session_id: str) -> tuple[Row, ...]:
     """The tidy rows of one simulated session, as a run would have written them."""
     return tuple(
         Row(

@@ -12,7 +12,7 @@ from pathlib import Path
 from entity_tui.records.arms_table import ArmLine
 from entity_tui.records.run_directory import RunInfo
 
-INDEX_VERSION = 2
+INDEX_VERSION = 3
 
 RUN_COLUMNS = (
     "session_id",
@@ -29,6 +29,7 @@ RUN_COLUMNS = (
     "engine",
     "build",
     "source",
+    "repeats",
     "tags",
     "flags",
     "arm",
@@ -75,6 +76,7 @@ class RunEntry:
     engine: str
     build: str
     source: str
+    repeats: str
     tags: tuple[str, ...]
     flags: tuple[str, ...]
     arm: str
@@ -216,6 +218,7 @@ def _values(info: RunInfo, arms: Sequence[ArmLine], tags: Sequence[str]) -> tupl
         info.engine,
         info.engine_build,
         info.source,
+        info.repeats,
         ",".join(sorted(tags)),
         " ".join(flags),
         head.arm if head else "",

@@ -146,6 +146,10 @@ class RunStore:
         found = self.select(line, now=now, order=order, limit=limit)
         return Page(found, len(found) if len(found) < limit else self.count(line, now=now))
 
+    def repeating(self, repeats: str) -> tuple[RunEntry, ...]:
+        """The sessions of one repetition (`RunInfo.repeats`), oldest first."""
+        return self._index.select("repeats = ?", (repeats,), order="started_utc, session_id", limit=BATCH)
+
     def count(self, line: str = "", *, now: datetime) -> int:
         """How many runs a filter line selects."""
         chosen = self._condition(line, now)

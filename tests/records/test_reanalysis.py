@@ -16,9 +16,11 @@ from entity_tui.records.external import ExternalResult, add_external, external_r
 from entity_tui.records.marked import compare_marked
 from entity_tui.records.plan_file import declared
 from entity_tui.records.reanalysis import reanalyse
+from entity_tui.records.replication import replication_of, sessions_of
 from entity_tui.records.report import report_page
 from entity_tui.records.run_directory import RunDirectory, RunInfo
 from entity_tui.records.schema import Metric, Row
+from entity_tui.records.store import RunStore
 from tests.analysis.rows import scaled, session
 
 BASE = [10.0, 10.4, 9.8, 10.1, 9.9, 10.2, 10.3, 9.7]
@@ -110,6 +112,20 @@ def test_an_older_plan_without_rules_still_judges() -> None:
 def test_a_folder_without_rows_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no rows"):
         reanalyse(RunDirectory(tmp_path))
+
+
+def test_sessions_of_one_plan_are_laid_beside_each_other(tmp_path: Path) -> None:
+    with RunStore(tmp_path) as store:
+        for number, ratio in enumerate((1.21, 1.19, 1.0)):
+            name = f"night{number}"
+            info = RunInfo(name, f"2026-08-22T0{number}:00:00+00:00", repeats="night")
+            run = store.create(info, plan=json.dumps({"comparisons": [asdict(COMPARISONS[1])], "blocks": 8}))
+            arms = {"threads_only": BASE, "optimized": scaled(BASE, ratio, JITTER)}
+            store.save(info, session(arms, session_id=name))
+        (found,) = replication_of(store, run)
+        assert found.replicated == 2
+        assert "replicated in 2 of 3 (faster)" in found.sentence
+        assert [path.session_id for path in sessions_of(store, run)] == ["night0", "night1", "night2"]
 
 
 class Page(HTMLParser):
