@@ -86,6 +86,7 @@ async def _use(transport: Transport, ready: Ready, options: RunOptions, plan: Pl
         code = 0
         for result in results:
             code = max(code, _report(result, options, condition))
+        _replicated(store, results, options)
     await _done(options, results[-1])
     return code
 
@@ -141,6 +142,20 @@ def _report(result: RunResult, options: RunOptions, condition: FailOn | None) ->
     if condition is None:
         return code
     return max(code, _gate(result, condition, strict=options.strict))
+
+
+def _replicated(store: RunStore, results: Sequence[RunResult], options: RunOptions) -> None:
+    """In how many sessions of a repetition each verdict came back; the sessions are never pooled."""
+    from entity_tui.printable import printable
+    from entity_tui.records.replication import replication_of
+
+    if len(results) < 2:
+        return
+    for found in replication_of(store, results[-1].directory):
+        if options.as_jsonl:
+            click.echo(json.dumps({"event": "replication", "sentence": found.sentence}, ensure_ascii=False))
+        else:
+            click.echo(printable(found.sentence), err=options.as_json)
 
 
 def _every_arm_measured(result: RunResult) -> bool:
