@@ -182,6 +182,7 @@ run_cell() {
 	event gate "n=$number attempt=$attempt outcome=$gate run=$gate_run wait=$_w temp=${S:--} status=${gate_status:--}" \
 		"blocked=${blocked:--} tainted=$tainted foreign=${FOREIGN:--} detail=$gate_sensor"
 	if [ "$gate_run" = 0 ]; then
+		cell_state=$gate
 		end_cell "$gate" "$blocked"
 		return
 	fi
@@ -266,7 +267,10 @@ while read_cell; do
 	[ ! -e "$run/cells/$number.$attempt" ] || plan_error "cell $number.$attempt was run before"
 	if predicate_fails; then finish stop "$V"; fi
 	run_cell
-	case $gate in cancelled) finish stop "$stop" ;; esac
+	case $gate in
+	cancelled) finish stop "$stop" ;;
+	safety_stop) finish stop safety_stop ;;
+	esac
 	case $cell_state in
 	cancelled) finish stop "$stop" ;;
 	safety_stop) case $gate_line in skip*) finish stop safety_stop ;; esac ;;

@@ -10,7 +10,7 @@ from entity_tui.experiments.cell_power import CellPower
 from entity_tui.experiments.judge import PhaseResult
 from entity_tui.experiments.plan import Plan
 from entity_tui.experiments.surroundings import Surroundings
-from entity_tui.records.journal import CellEvent
+from entity_tui.records.journal_events import CellEvent
 from entity_tui.records.schema import Role, Row
 
 LONGEST_HOLE_S = 60.0

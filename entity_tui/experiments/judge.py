@@ -11,7 +11,7 @@ from entity_tui.experiments.arms import Arm, PhaseSetting
 from entity_tui.experiments.launches import WARMUP_GENERATE, WARMUP_PROMPT
 from entity_tui.experiments.plan import Plan
 from entity_tui.experiments.states import exit_states
-from entity_tui.records.journal import LaunchEnd
+from entity_tui.records.journal_events import LaunchEnd
 from entity_tui.records.schema import Phase, Role
 
 TEXT = "utf-8"

@@ -8,7 +8,7 @@ from entity_tui.experiments.cell_power import CellPower
 from entity_tui.experiments.collect import RunContext, base_row
 from entity_tui.experiments.plan import cell_key
 from entity_tui.experiments.states import state
-from entity_tui.records.journal import CellEvent, EventKind
+from entity_tui.records.journal_events import CellEvent, EventKind
 from entity_tui.records.schema import Phase, Row
 
 

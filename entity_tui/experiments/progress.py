@@ -15,7 +15,7 @@ from entity_tui.experiments.plan import Plan, PlannedCell
 from entity_tui.experiments.render import gate_limit_c
 from entity_tui.experiments.states import states
 from entity_tui.experiments.tables import analysis_of, arm_rows, diagnostics, factor_rows, pair_rows, sentences
-from entity_tui.records.journal import CellEvent, Event, EventKind, GateEvent, LaunchEnd
+from entity_tui.records.journal_events import CellEvent, Event, EventKind, GateEvent, LaunchEnd
 from entity_tui.records.schema import Phase, Role, Row
 
 LOG_KEPT = 500
