@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from entity_tui.device.battery import ChargeState
 from entity_tui.device.numbers import integer
 
-_LINE = re.compile(r"^\s*([A-Za-z][A-Za-z _]*?)\s*:\s*(.*?)\s*$")
-_SECTION = re.compile(r"^\s*Current (\S+ )?Battery Service state:", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*([A-Za-z][A-Za-z _]*?)\s*:\s*(.*?)[ \t\r]*$")
+_SECTION = re.compile(r"^[ \t]*Current (\S+ )?Battery Service state:", re.MULTILINE)
 _STOPPED = re.compile(r"UPDATES STOPPED", re.IGNORECASE)
 STATES = {
     1: ChargeState.UNKNOWN,
@@ -59,14 +59,18 @@ def _blocks(text: str) -> tuple[str, str]:
     heads = list(_SECTION.finditer(text))
     for place, head in enumerate(heads):
         end = heads[place + 1].start() if place + 1 < len(heads) else len(text)
-        body = re.split(r"^\s*\[\w+LogBuffer\]", text[head.end() : end], maxsplit=1, flags=re.MULTILINE)[0]
+        body = re.split(r"^[ \t]*\[\w+LogBuffer\]", text[head.end() : end], maxsplit=1, flags=re.MULTILINE)[0]
         if head.group(1):
             vendor = vendor or body
         else:
             own = own or body
-    if not heads and re.search(r"^\s*level:", text, re.MULTILINE) and re.search(r"^\s*scale:", text, re.MULTILINE):
+    if (
+        not heads
+        and re.search(r"^[ \t]*level:", text, re.MULTILINE)
+        and re.search(r"^[ \t]*scale:", text, re.MULTILINE)
+    ):
         # Notes and excerpts lose the heading; the lines are still the service's own.
-        own = re.split(r"^\s*\[\w+LogBuffer\]", text, maxsplit=1, flags=re.MULTILINE)[0]
+        own = re.split(r"^[ \t]*\[\w+LogBuffer\]", text, maxsplit=1, flags=re.MULTILINE)[0]
     return own, vendor
 
 

@@ -35,16 +35,16 @@ def locale_number(text: str | None) -> float | None:
 
 def parse_battery_stats(text: str) -> BatteryStats:
     """Read the lines worth having; the per-app list is left alone."""
-    drain = re.search(r"actual drain:\s*([\d.,]+?)(?:-([\d.,]+))?\s*$", text, re.MULTILINE)
+    drain = re.search(r"actual drain:\s*([\d.,]+?)(?:-([\d.,]+))?[ \t\r]*$", text, re.MULTILINE)
     low = locale_number(drain.group(1)) if drain else None
     high = locale_number(drain.group(2)) if drain and drain.group(2) else low
-    capacity = _first(r"^\s*Estimated battery capacity:\s*(\d{1,6}) mAh", text)
-    learned = _first(r"^\s*Last learned battery capacity:\s*(\d{1,6}) mAh", text)
+    capacity = _first(r"^[ \t]*Estimated battery capacity:\s*(\d{1,6}) mAh", text)
+    learned = _first(r"^[ \t]*Last learned battery capacity:\s*(\d{1,6}) mAh", text)
     state = _first(r"currently on battery:\s*(true|false)", text)
     return BatteryStats(
         capacity_mah=int(capacity) if capacity else None,
         learned_capacity_mah=int(learned) if learned else None,
-        discharge_mah=locale_number(_first(r"^\s*Discharge:\s*([\d.,]+) mAh", text)),
+        discharge_mah=locale_number(_first(r"^[ \t]*Discharge:\s*([\d.,]+) mAh", text)),
         computed_drain_mah=locale_number(_first(r"Computed drain:\s*([\d.,]+?),\s", text)),
         actual_drain_mah=None if low is None or high is None else (low, high),
         on_battery=None if state is None else state == "true",

@@ -13,7 +13,7 @@ SENTINEL_C = frozenset({-75000.0, -75.0, 0.0})
 _ROW = re.compile(r"^(\d{2}:\d{2}:\d{2}):\s+(\S+)\s+([\d.]+)\s+(\d{1,3})%")
 _TEMPERATURE = re.compile(r"(-?\d{1,6}(?:\.\d+)?)°C")
 _WATTS = re.compile(r"\s([\d.]{1,8})W\b")
-_MILLIWATTS_HEAD = re.compile(r"\bmW\s*$")
+_MILLIWATTS_HEAD = re.compile(r"\bmW[ \t\r]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def _row(line: str, has_wall: bool) -> BoardRow | None:
     raw = heat.group(1) if heat else ""
     value = decimal(raw)
     watts = _WATTS.search(line)
-    wall = re.search(r"\s(\d{1,7})\s*$", line) if has_wall else None
+    wall = re.search(r"\s(\d{1,7})[ \t\r]*$", line) if has_wall else None
     wall_mw = int(wall.group(1)) if wall else None
     return BoardRow(
         clock=match.group(1),
@@ -89,7 +89,7 @@ class CoreEvent:
     online: bool
 
 
-_OFF = re.compile(r"^\[\s*([\d.]{1,15})\]\s+CPU(\d{1,4}): shutdown\s*$", re.MULTILINE)
+_OFF = re.compile(r"^\[\s*([\d.]{1,15})\]\s+CPU(\d{1,4}): shutdown[ \t\r]*$", re.MULTILINE)
 _ON = re.compile(r"^\[\s*([\d.]{1,15})\]\s+CPU(\d{1,4}): Booted secondary processor", re.MULTILINE)
 _UNDERVOLTAGE = re.compile(r"Undervoltage detected", re.IGNORECASE)
 

@@ -172,7 +172,7 @@ def _sysctl(snapshot: Snapshot) -> dict[str, int]:
     return found
 
 
-_CLUSTER_MASK = re.compile(r"^\s*cluster\d+:\s*([0-9a-fA-F]+)\s*$", re.MULTILINE)
+_CLUSTER_MASK = re.compile(r"^[ \t]*cluster\d+:\s*([0-9a-fA-F]+)[ \t\r]*$", re.MULTILINE)
 _BIG_LITTLE_MASKS = re.compile(r"cpumask:\s*([0-9a-fA-F]+)/([0-9a-fA-F]+)")
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from entity_tui.device.cpu_lists import HIGHEST_CPU
 from entity_tui.device.numbers import hexadecimal, integer
 
-_LINE = re.compile(r"^([A-Za-z][A-Za-z0-9 _.()/-]*?)[ \t]*:(.*)$")
+_KEY = re.compile(r"[A-Za-z][A-Za-z0-9 _.()/-]{0,60}\Z")
 _PER_CORE = frozenset({"CPU implementer", "CPU part", "CPU variant", "CPU revision", "CPU architecture", "Features"})
 
 
@@ -103,10 +103,10 @@ def _sections(text: str) -> tuple[list[tuple[int | None, dict[str, str]]], dict[
         if not line.strip():
             current = None
             continue
-        match = _LINE.match(line.strip())
-        if match is None:
+        key, colon, value = line.partition(":")
+        key, value = key.strip(), value.strip()
+        if not colon or _KEY.match(key) is None:
             continue
-        key, value = match.group(1).strip(), match.group(2).strip()
         if key == "processor" and (number := integer(value)) is not None and 0 <= number <= HIGHEST_CPU:
             current = {}
             sections.append((number, current))

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-_HEAD = re.compile(r"^t=(\d{1,15})\s*$", re.MULTILINE)
-_CHANNEL = re.compile(r"^CH(\d{1,3})\(T=(\d{1,15})\)\[([^\]\n]*)\],\s*(\d{1,18})\s*$", re.MULTILINE)
+_HEAD = re.compile(r"^t=(\d{1,15})[ \t\r]*$", re.MULTILINE)
+_CHANNEL = re.compile(r"^CH(\d{1,3})\(T=(\d{1,15})\)\[([^\]\n]*)\],\s*(\d{1,18})[ \t\r]*$", re.MULTILINE)
 _LISTED = re.compile(r"ChannelId:\s*(\d{1,4}),\s*ChannelName:\s*([^,\n]*),\s*ChannelSubsystem:\s*([^\n]*)")
 
 

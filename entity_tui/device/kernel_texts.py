@@ -20,7 +20,7 @@ def parse_uptime(text: str) -> tuple[float, float | None] | None:
 
 def parse_vmstat(text: str) -> Mapping[str, int]:
     """`/proc/vmstat` as name -> count."""
-    rows = re.findall(r"^([a-z][a-z0-9_]{1,60}) (\d{1,18})\s*$", text, re.MULTILINE)
+    rows = re.findall(r"^([a-z][a-z0-9_]{1,60}) (\d{1,18})[ \t\r]*$", text, re.MULTILINE)
     return MappingProxyType({name: int(value) for name, value in rows})
 
 
@@ -36,7 +36,7 @@ class Refusal:
 
 
 _AVC = re.compile(
-    r"avc:\s+denied\s+\{([^}]*)\}\s+for\s+(.*?)scontext=\S*?:([\w]+):s0\S*\s+tcontext=\S*?:([\w]+):s0\S*\s+tclass=(\w+)",
+    r"avc:\s+denied\s+\{([^}]*)\}\s+for\s+([^{}]{0,600}?)scontext=\w+:\w+:(\w+):s0\S*\s+tcontext=\w+:\w+:(\w+):s0\S*\s+tclass=(\w+)",
     re.DOTALL,
 )
 
@@ -53,18 +53,18 @@ def parse_refusals(text: str) -> tuple[Refusal, ...]:
 def parse_key_values(text: str) -> Mapping[str, str]:
     """`key=value` lines of a report, first value wins."""
     found: dict[str, str] = {}
-    for key, value in re.findall(r"^\s*([A-Za-z][\w.]*)=(.*?)\s*$", text, re.MULTILINE):
+    for key, value in re.findall(r"^[ \t]*([A-Za-z][\w.]*)=(.*?)[ \t\r]*$", text, re.MULTILINE):
         found.setdefault(key, value)
     return MappingProxyType(found)
 
 
 def parse_top_speeds(text: str) -> Mapping[int, int]:
     """`/sys/devices/system/cpu/cpuN KHZ` lines as CPU -> kHz; a line without a speed is left out."""
-    rows = re.findall(r"^/sys/devices/system/cpu/cpu(\d{1,4})\s+(\d{1,9})\s*$", text, re.MULTILINE)
+    rows = re.findall(r"^/sys/devices/system/cpu/cpu(\d{1,4})\s+(\d{1,9})[ \t\r]*$", text, re.MULTILINE)
     return MappingProxyType({int(cpu): khz for cpu, value in rows if (khz := positive(value)) is not None})
 
 
 def parse_policy_caps(text: str) -> Mapping[str, tuple[int, int]]:
     """`cores=policyN,LIMIT,HARDWARE_MAX` lines as policy -> (limit, top speed), in kHz."""
-    rows = re.findall(r"^cores=(policy\d{1,4}),(\d{1,9}),(\d{1,9})\s*$", text, re.MULTILINE)
+    rows = re.findall(r"^cores=(policy\d{1,4}),(\d{1,9}),(\d{1,9})[ \t\r]*$", text, re.MULTILINE)
     return MappingProxyType({name: (int(limit), int(top)) for name, limit, top in rows})

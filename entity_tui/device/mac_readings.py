@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 _CLUSTER = re.compile(r"^(\w+)-Cluster HW active (frequency|residency):\s*([\d.]{1,12})\s*(MHz|%)", re.MULTILINE)
-_POWER = re.compile(r"^([\w ()+]+?) Power(?: \([^)]*\))?:\s*(\d{1,9}) mW\s*$", re.MULTILINE)
-_PRESSURE = re.compile(r"^Current pressure level:\s*(\w+)\s*$", re.MULTILINE)
+_POWER = re.compile(r"^([\w ()+]+?) Power(?: \([^)]*\))?:\s*(\d{1,9}) mW[ \t\r]*$", re.MULTILINE)
+_PRESSURE = re.compile(r"^Current pressure level:\s*(\w+)[ \t\r]*$", re.MULTILINE)
 _SPEED_LIMIT = re.compile(r"CPU_Speed_Limit\s*=\s*(\d{1,3})")
 
 

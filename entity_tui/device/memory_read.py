@@ -10,10 +10,10 @@ from entity_tui.device.memory import Memory, Pressure
 from entity_tui.device.numbers import decimal, integer
 from entity_tui.device.snapshot import Outcome, Snapshot
 
-_LINE = re.compile(r"^\s*([A-Za-z][A-Za-z0-9_()]*):\s+(\d{1,15})(?:\s*kB)?\s*$", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*([A-Za-z][A-Za-z0-9_()]*):\s+(\d{1,15})(?:\s*kB)?[ \t\r]*$", re.MULTILINE)
 _PRESSURE = re.compile(r"^(some|full)\s+(.*)$", re.MULTILINE)
 _PAIR = re.compile(r"(avg10|avg60|avg300|total)=(\S+)")
-_VM_STAT = re.compile(r'^"?([A-Z][A-Za-z -]+?)"?:\s+(\d{1,15})\.?\s*$', re.MULTILINE)
+_VM_STAT = re.compile(r'^"?([A-Z][A-Za-z -]+?)"?:\s+(\d{1,15})\.?[ \t\r]*$', re.MULTILINE)
 
 
 def parse_meminfo(text: str) -> Mapping[str, int]:
@@ -60,7 +60,7 @@ def parse_vm_stat(text: str) -> tuple[int | None, Mapping[str, int]]:
 def _mac(snapshot: Snapshot) -> Memory:
     total = None
     for line in ("sysctl hw", "sysctl hw.memsize"):
-        match = re.search(r"^hw\.memsize:\s*(\d{6,15})\s*$", snapshot.command(line).text, re.MULTILINE)
+        match = re.search(r"^hw\.memsize:\s*(\d{6,15})[ \t\r]*$", snapshot.command(line).text, re.MULTILINE)
         total = total or (int(match.group(1)) // 1024 if match else None)
     size, pages = parse_vm_stat(snapshot.command("vm_stat").text)
     names = ("Pages free", "Pages inactive", "Pages speculative", "Pages purgeable")

@@ -32,7 +32,7 @@ class Uevent:
         return None if value in SENTINELS else value
 
 
-_PAIR = re.compile(r"^\s*(?:POWER_SUPPLY_)?([A-Z][A-Z0-9_]*)=(.*?)\s*$")
+_PAIR = re.compile(r"^[ \t]*(?:POWER_SUPPLY_)?([A-Z][A-Z0-9_]*)=(.*?)[ \t\r]*$")
 
 
 def parse_uevent(text: str) -> Uevent:
@@ -128,7 +128,7 @@ def _place(supply: Supply) -> tuple[int, str]:
     return (known if supply.kind in ("Battery", "BMS", "") or name in _BATTERY_NAMES else 99, supply.name)
 
 
-_TLP = re.compile(r"^\s*(/\S+)/([a-z_]+)\s*=\s*(.*?)\s*(?:\[(\w+)\])?\s*$")
+_TLP = re.compile(r"^[ \t]*(/\S+)/([a-z_]+)\s*=\s*(.*?)\s*(?:\[(\w+)\])?[ \t\r]*$")
 
 
 def parse_tlp(text: str) -> Mapping[str, tuple[str, str]]:

@@ -26,8 +26,8 @@ _HEADS = re.compile(
     r"Temperature headroom thresholds)\s*:(.*)$",
     re.MULTILINE,
 )
-_STATUS = re.compile(r"^\s*Thermal Status:\s*(\d+)\s*$", re.MULTILINE)
-_OVERRIDE = re.compile(r"^\s*IsStatusOverride:\s*true\s*$", re.MULTILINE)
+_STATUS = re.compile(r"^[ \t]*Thermal Status:\s*(\d+)[ \t\r]*$", re.MULTILINE)
+_OVERRIDE = re.compile(r"^[ \t]*IsStatusOverride:\s*true[ \t\r]*$", re.MULTILINE)
 LIVE = "Current temperatures from HAL"
 _KINDS = {
     0: Domain.CPU,

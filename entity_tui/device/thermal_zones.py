@@ -177,8 +177,8 @@ def read_cooling(snapshot: Snapshot) -> tuple[Cooling, ...]:
     )
 
 
-_LISTED = re.compile(r"^\s*([A-Za-z][\w .+-]*?):\s*(-?\d{1,9})\s*$", re.MULTILINE)
-_ADDING = re.compile(r"thermal_zone(\d{1,4}):\s*(-?\d{1,9})?\s+(\S[^\n]*?)\s*$", re.MULTILINE)
+_LISTED = re.compile(r"^[ \t]*([A-Za-z][\w .+-]*?):\s*(-?\d{1,9})[ \t\r]*$", re.MULTILINE)
+_ADDING = re.compile(r"thermal_zone(\d{1,4}):\s*(-?\d{1,9})?\s+(\S[^\n]*?)[ \t\r]*$", re.MULTILINE)
 _CAT_TYPE = re.compile(r"cat \S*thermal_zone(\d{1,4})/type\s*\n([^\n]+)")
 
 
