@@ -116,6 +116,8 @@ KEYS: Mapping[str, Key] = _table(
     # models
     Key("model.order", "o", "o", "screen.order", "order", "order by fit, size, speed or name"),
     Key("model.inspect", "i", "i", "screen.inspect", "inspect", "the tensors of the model under the cursor"),
+    Key("model.push", "u", "u", "screen.push", "push file", "push a GGUF of this computer to the device", "push"),
+    Key("model.delete", "x", "x", "screen.delete", "delete", "delete the model from the device, after a question"),
     Key("model.bench", "r", "r", "screen.run", "bench this", "run the default bench plan with this model", "bench"),
     # history
     Key("history.mark", "space", "space", "screen.act", "mark", "mark the row as a, then b"),

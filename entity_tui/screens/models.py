@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import ClassVar
 
 from textual.binding import BindingType
 from textual.geometry import Region
 from textual.widget import Widget
 
+from entity_tui.errors import EntityError
 from entity_tui.model_room import ModelRoom
+from entity_tui.model_transfers import ModelTransfers, TransferView
 from entity_tui.models.view import ModelRow, Place, sort_rows
-from entity_tui.screens.dialogs import PromptScreen
+from entity_tui.screens.dialogs import ConfirmScreen, PromptScreen
 from entity_tui.screens.frame_screen import FrameScreen
 from entity_tui.screens.keys import bindings
 from entity_tui.screens.layout import SizeClass, split_columns, split_rows
@@ -24,6 +27,7 @@ from entity_tui.screens.models_values import (
     fit_rows,
     model_row,
     tensor_rows,
+    transfer_line,
 )
 from entity_tui.widgets.ink import Line, line, muted
 from entity_tui.widgets.log_view import LogView
@@ -42,8 +46,8 @@ class ModelsScreen(FrameScreen):
     tab = "models"
     title_words = "Models"
     question = "What fits, what will it do, what does KleidiAI cover?"
-    keys = ("model.inspect", "model.bench", "model.order", "filter")
-    footer = ("model.inspect", "model.bench", "model.order", "filter", "export.csv", "copy", "zoom", "help")
+    keys = ("model.inspect", "model.push", "model.delete", "model.bench", "model.order", "filter")
+    footer = ("model.inspect", "model.push", "model.delete", "model.bench", "model.order", "filter", "copy", "help")
     footer_compact = ("model.inspect", "model.bench", "model.order", "filter", "help")
     reading = (
         "~  predicted; its basis stands in the panel at the right",
@@ -60,6 +64,7 @@ class ModelsScreen(FrameScreen):
         self.filter_words = ""
         self.inspecting = False
         self._room: ModelRoom | None = None
+        self._transfers: ModelTransfers | None = None
         self._log = LogReader(60)
 
     @property
@@ -68,6 +73,13 @@ class ModelsScreen(FrameScreen):
         if self._room is None:
             self._room = ModelRoom(self.session)
         return self._room
+
+    @property
+    def transfers(self) -> ModelTransfers:
+        """Models on their way; they go on while another screen is open."""
+        if self._transfers is None:
+            self._transfers = ModelTransfers(self.session)
+        return self._transfers
 
     # -- layout ----------------------------------------------------------------------------------------------------
 
@@ -144,7 +156,9 @@ class ModelsScreen(FrameScreen):
         used = sum(row.size_bytes for row in here)
         files = f"{len(here)} file{'' if len(here) == 1 else 's'} on the device, {long_bytes(used)}"
         words = f"{files}; {len(rows) - len(here)} more in the catalog"
-        foot = (muted(f"{words}    sizes read from GGUF headers, nothing loaded"),)
+        foot = (
+            transfer_line(self.transfers.views) or muted(f"{words}    sizes read from GGUF headers, nothing loaded"),
+        )
         table_rows = tuple(model_row(row, wide=wide) for row in rows)
         value = TableValue(columns(wide), table_rows, foot if table.size.height > 9 else ())
         table.show(value, condition, hint=f"order: {self.order_name}  o change", subtitle=self.filter_words)
@@ -199,6 +213,41 @@ class ModelsScreen(FrameScreen):
             return
         self.inspecting = not self.inspecting
         self.tick()
+
+    def action_push(self) -> None:
+        """Push a file of this computer in the background."""
+
+        def typed(path: str | None) -> None:
+            if path and path.strip():
+                self._begin(lambda: self.transfers.push(Path(path.strip())))
+
+        self.app.push_screen(PromptScreen("push a model: the path of a GGUF file of this computer"), typed)
+
+    def action_delete(self) -> None:
+        """Delete the model under the cursor from the device, after a question that names it."""
+        row = self.chosen()
+        path = row.path if row is not None else None
+        if row is None or path is None:
+            self.entity.say("this model is not on the device")
+            return
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._begin(lambda: self.transfers.delete(path))
+
+        words = (f"{plain(path)}, {long_bytes(row.size_bytes)}",)
+        self.app.push_screen(ConfirmScreen("Delete this model from the device?", words, "delete"), answered)
+
+    def _begin(self, start: Callable[[], TransferView]) -> None:
+        """Start a transfer, or say why not."""
+        if self.session.read_only:
+            self.entity.say("read-only: nothing is moved or deleted")
+            return
+        try:
+            view = start()
+            self.entity.say(f"{view.kind} of {plain(view.name)} begun; it goes on in the background")
+        except EntityError as error:
+            self.entity.complain(error)
 
     def action_filter(self) -> None:
         """Filter by words of the name or the quantisation."""

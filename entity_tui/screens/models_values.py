@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from entity_tui.model_transfers import TransferState, TransferView
 from entity_tui.models.fit import FitLevel
 from entity_tui.models.view import ModelRow
 from entity_tui.widgets.census_bar import Portion, coverage_spans, portion_line
@@ -208,3 +210,15 @@ def tensor_rows(row: ModelRow) -> tuple[Line, ...]:
         size = right(significant(tensor.size_bytes / 1e6), 8)
         rows.append(line(f"{left(cut(plain(tensor.name), 32), 34)}{left(tensor.type.name, 7)}{size} MB"))
     return tuple(rows)
+
+
+def transfer_line(views: Sequence[TransferView]) -> Line | None:
+    """The newest transfer that is under way, with its progress and speed; None when none is."""
+    view = next((view for view in reversed(views) if view.running), None)
+    if view is None:
+        return None
+    if view.state is TransferState.WAITING or not view.total_bytes:
+        return line(f"{view.kind} {plain(view.name)}: {view.state.value}", (f"  {view.words}", Ink.MUTED))
+    share = f"{view.done_bytes / view.total_bytes:.0%}"
+    done = f"{long_bytes(view.done_bytes)} of {long_bytes(view.total_bytes)}"
+    return line(f"{view.kind} {plain(view.name)} {share}  ", (f"{done}  {long_bytes(view.bytes_per_s)}/s", Ink.MUTED))
