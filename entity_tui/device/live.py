@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from entity_tui.device.battery import CurrentUnit
 from entity_tui.device.facts import Facts
+from entity_tui.device.gauge_verdict import GaugeJudge, GaugeVerdict
 from entity_tui.device.sample import Sample
 from entity_tui.device.snapshot import Outcome, Reading, Snapshot
 from entity_tui.device.thermal import Domain, Sensor, SensorState, Thermal
@@ -39,6 +40,8 @@ class Live:
     hottest: dict[str, str] = field(default_factory=dict)
     """Which sensor `temp_c.DOMAIN` came from."""
     charging: bool | None = None
+    gauge: GaugeVerdict | None = None
+    """What the stream has proved of the battery gauge so far: unit, sign, refresh."""
 
 
 class Interpreter:
@@ -46,6 +49,7 @@ class Interpreter:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
+        self._judge = GaugeJudge(facts.battery)
         self._zones = {
             f"thermal_zone{sensor.index}": sensor
             for sensor in facts.thermal.sensors
@@ -65,12 +69,13 @@ class Interpreter:
                 khz = readings.get(policy, readings.get(f"cpu{core.cpu}"))
                 values[f"{name}.{core.cpu}"] = None if khz is None else khz / 1000
         status, hottest = self._temperatures(sample, values)
+        self._judge.feed(sample)
         note, charging = self._power(sample, values)
         available = sample.mem_available_kb
         values["mem_available_mb"] = None if available is None else available * 1024 / 1e6
         values["sampler_pct"] = sample.own_cpu_pct
         values["battery_pct"] = None if sample.battery_pct is None else float(sample.battery_pct)
-        return Live(values, note, status, hottest, charging)
+        return Live(values, note, status, hottest, charging, self._judge.verdict)
 
     def _temperatures(self, sample: Sample, values: dict[str, float | None]) -> tuple[int | None, dict[str, str]]:
         """Fill `temp_c.*` from the service's live block and the kernel's zones; the service wins within a domain."""
@@ -134,9 +139,9 @@ class Interpreter:
             return sample.outcomes.get(
                 "current_now", battery.outcome if battery.outcome != "ok" else "absent"
             ), charging
-        if battery.current_unit is CurrentUnit.UNKNOWN:
+        if self._judge.unit is CurrentUnit.UNKNOWN:
             return "unit?", charging
-        microamps = abs(sample.current_raw) * (1000 if battery.current_unit is CurrentUnit.MA else 1)
+        microamps = abs(sample.current_raw) * (1000 if self._judge.unit is CurrentUnit.MA else 1)
         millivolts = _millivolts(sample.voltage_raw)
         if millivolts is None:
             return "voltage?", charging

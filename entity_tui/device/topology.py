@@ -105,8 +105,13 @@ def read_topology(snapshot: Snapshot) -> Topology:
     """The topology a snapshot tells, never raising. Without any CPU text the result has no cores."""
     from entity_tui.device.cpu_tree import collect
     from entity_tui.device.grouping import group
+    from entity_tui.device.mac_topology import mac_topology
 
-    return group(collect(snapshot))
+    tree = collect(snapshot)
+    found = group(tree)
+    if not found.cores and tree.macos:
+        return mac_topology(tree.macos)
+    return found
 
 
 __all__ = ["Cluster", "Core", "Topology", "read_topology"]
