@@ -13,6 +13,7 @@ from entity_tui.transport.base import DeviceState, NotReady, TransportError, Uns
 from entity_tui.transport.channel import Channel
 from entity_tui.transport.link_watch import POLL_INTERVAL_S, LinkWatch
 from entity_tui.transport.shell import OPEN_TIMEOUT_S, ShellTransport
+from entity_tui.transport.tracking import Tracking
 
 PHONE_ROOT = "/data/local/tmp/entity"
 """The only place on a phone that the shell user may write to and execute from."""
@@ -23,6 +24,7 @@ class AdbTransport(ShellTransport):
 
     kind = "adb"
     command_limit_bytes = 65_000
+    tracking = Tracking.MARKED
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Self
 
-from entity_tui.transport.base import LinkLost, TransportError
+from entity_tui.transport.base import LinkLost
 
 LINE_LIMIT_BYTES = 1 << 20
 """A longer line is cut into pieces of this size, so that a hostile device cannot fill our memory."""
@@ -166,96 +166,3 @@ class LineStream:
         while len(self._rest) >= LINE_LIMIT_BYTES:
             self._lines.append(bytes(self._rest[:LINE_LIMIT_BYTES]))
             del self._rest[:LINE_LIMIT_BYTES]
-
-
-class TrackedChannel(Channel):
-    """A channel whose first line on stderr tells the device's pid, so that letting go can end the whole group.
-
-    `mark` is a random word, so that a command's own output can never be taken for it. `killer` ends the process
-    group of a pid on the device through another channel and says whether it could.
-    """
-
-    def __init__(self, inner: Channel, mark: bytes, killer: Killer) -> None:
-        self._inner = inner
-        self._mark = mark
-        self._killer = killer
-        self._head: bytearray | None = bytearray()
-        self._pid: int | None = None
-        self._over = False
-        self._kept: deque[Piece] = deque()
-
-    async def receive(self) -> Piece:
-        """The next piece that belongs to the command itself."""
-        while True:
-            piece = self._kept.popleft() if self._kept else await self._inner.receive()
-            if piece.kind is PieceKind.EXIT:
-                self._over = True
-                if self._head:  # a shell that failed before it could say its pid: its words are all we have
-                    words, self._head = bytes(self._head), None
-                    self._kept.append(piece)
-                    return Piece(PieceKind.STDERR, words)
-                return piece
-            if piece.kind is PieceKind.STDERR and self._head is not None:
-                piece = self._strip(piece)
-                if not piece.data:
-                    continue
-            return piece
-
-    def _strip(self, piece: Piece) -> Piece:
-        assert self._head is not None
-        self._head += piece.data
-        at = self._head.find(self._mark)
-        end = self._head.find(b"\n", at) if at >= 0 else -1
-        if end < 0:
-            if len(self._head) <= STDERR_TAIL_BYTES:
-                return Piece(PieceKind.STDERR)
-            rest, self._head = bytes(self._head), None
-            return Piece(PieceKind.STDERR, rest)
-        number = bytes(self._head[at + len(self._mark) : end]).strip()
-        self._pid = int(number) if number.isdigit() else None
-        rest = bytes(self._head[:at] + self._head[end + 1 :])
-        self._head = None
-        return Piece(PieceKind.STDERR, rest)
-
-    async def send(self, data: bytes) -> None:
-        """Write to the command's standard input."""
-        await self._inner.send(data)
-
-    async def close_stdin(self) -> None:
-        """End of file on the command's standard input."""
-        await self._inner.close_stdin()
-
-    async def end(self) -> bool:
-        """End the command's process group on the device, then let go of the link."""
-        try:
-            if self._over:
-                return True
-            with contextlib.suppress(TransportError, TimeoutError):
-                pid = await asyncio.wait_for(self._learn_pid(), 2.0)
-                return True if pid is None else await self._killer(pid)
-            return False
-        finally:
-            await self._inner.end()
-
-    async def abandon(self) -> None:
-        """Let go of the link only; a command that reads its input ends by the end of file."""
-        await self._inner.abandon()
-
-    async def _learn_pid(self) -> int | None:
-        """The pid on the device, or None when the command was over before it told one."""
-        while self._pid is None:
-            piece = await self._inner.receive()
-            if piece.kind is PieceKind.EXIT:
-                self._over = True
-                return None
-            if piece.kind is PieceKind.STDERR and self._head is not None:
-                self._strip(piece)
-        return self._pid
-
-
-class Killer(abc.ABC):
-    """Ends a process group on the device by the pid of its leader."""
-
-    @abc.abstractmethod
-    async def __call__(self, pid: int) -> bool:
-        """TERM, then KILL for what is still there; True when the device confirmed it."""

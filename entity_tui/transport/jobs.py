@@ -14,7 +14,8 @@ BOOT_ID = (
 
 SPAWN = (
     BOOT_ID
-    + """cd "$1" || exit 66
+    + """unset ENTITY_MARK
+cd "$1" || exit 66
 out=$2; err=$3; shift 3
 if command -v setsid >/dev/null 2>&1; then setsid "$@" </dev/null >"$out" 2>"$err" &
 else nohup "$@" </dev/null >"$out" 2>"$err" & fi
@@ -53,14 +54,23 @@ kill "-$NUMBER" "$PID" || exit 4
 """$1 pid, $2 boot id, $3 start time, $4 signal number: all three identities are compared right before the kill."""
 
 
-def kill_group_script() -> str:
-    """TERM to the group of $1, KILL to what is left half a second later; `--` is avoided: dash and ash lack it."""
-    return (
-        'kill -TERM "-$1" 2>/dev/null || kill -TERM "$1" 2>/dev/null || exit 0\n'
-        'for i in 1 2 3 4 5 6 7 8 9 10; do kill -0 "-$1" 2>/dev/null || exit 0; sleep 0.05; done\n'
-        'kill -KILL "-$1" 2>/dev/null || kill -KILL "$1" 2>/dev/null\n'
-        "exit 0\n"
-    )
+KILL_GROUP = """kill -TERM "-$1" 2>/dev/null || kill -TERM "$1" 2>/dev/null || exit 0
+for i in 1 2 3 4 5 6 7 8 9 10; do kill -0 "-$1" 2>/dev/null || exit 0; sleep 0.05; done
+kill -KILL "-$1" 2>/dev/null || kill -KILL "$1" 2>/dev/null
+exit 0
+"""
+"""$1 pid of a group's leader: TERM, and KILL half a second later. No `--` before the group: dash and ash lack it."""
+
+KILL_MARKED = """found() {
+  grep -ls "$1" /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null |
+  while read -r f; do f=${f#/proc/}; echo "${f%%/*}"; done
+}
+for p in $(found "$1"); do kill -TERM "$p" 2>/dev/null; done
+for i in 1 2 3 4 5; do [ -n "$(found "$1")" ] || exit 0; sleep 0.1; done
+for p in $(found "$1"); do kill -KILL "$p" 2>/dev/null; done
+exit 0
+"""
+"""$1 a pattern that matches a mark but not itself: ends every process that carries the mark."""
 
 
 def fields(text: str) -> dict[str, str]:

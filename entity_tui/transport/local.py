@@ -14,6 +14,7 @@ from pathlib import Path
 from entity_tui.transport.base import DeviceState, TransportError
 from entity_tui.transport.channel import Channel, Piece, PieceKind
 from entity_tui.transport.shell import ShellTransport
+from entity_tui.transport.tracking import Tracking
 
 _HIGH_WATER_BYTES = 1 << 20
 _PIPES = {1: PieceKind.STDOUT, 2: PieceKind.STDERR}
@@ -155,6 +156,7 @@ class LocalTransport(ShellTransport):
 
     kind = "local"
     command_limit_bytes = 120_000
+    tracking = Tracking.OWN
 
     def __init__(self, root: str | None = None) -> None:
         super().__init__()

@@ -24,12 +24,13 @@ from entity_tui.transport.base import (
     TransportError,
     Unsupported,
 )
-from entity_tui.transport.channel import Channel, Killer, LineStream, Output, TrackedChannel, collect, feed
+from entity_tui.transport.channel import Channel, LineStream, Output, collect, feed
 from entity_tui.transport.device_text import parse_launch_context, quote
 from entity_tui.transport.link_watch import LinkWatch
+from entity_tui.transport.tracking import END_TIMEOUT_S, AnnouncedChannel, MarkedChannel, ShellKiller, Tracking
 
 OPEN_TIMEOUT_S = 15.0
-END_TIMEOUT_S = 4.0
+MARK_NAME = "ENTITY_MARK"
 
 GREETING = (
     jobs.BOOT_ID
@@ -53,6 +54,7 @@ class ShellTransport(Transport):
     command_limit_bytes: int
     """The longest command text the link carries; a longer script travels through standard input."""
 
+    tracking: Tracking = Tracking.ANNOUNCED
     beat_deadline_s: float = 3.0
     """A frozen phone stays listed as ready; only an answer of its own within this time counts."""
 
@@ -113,10 +115,17 @@ class ShellTransport(Transport):
         cgroup = [line[len("cgroup") :] for line in result.text.splitlines() if line.startswith("cgroup")]
         self.launch_context = parse_launch_context("\n".join(cgroup))
 
-    async def _start(self, command: str, *, stdin: bytes | None, timeout_s: float) -> tuple[Channel, bytes | None]:
-        """Open `command` with a line on stderr that tells its pid; returns the channel and what to feed it."""
+    async def _start(
+        self, command: str, *, stdin: bytes | None, timeout_s: float, brief: bool = False
+    ) -> tuple[Channel, bytes | None]:
+        """Open `command` so that it can be ended later; returns the channel and what to feed it.
+
+        A `brief` command is expected to end by itself soon and is not asked for its pid where that costs a round trip.
+        """
         mark = f"entity-{secrets.token_hex(8)}"
-        text = f"echo {mark} $$ >&2\n{command}"
+        announced = self.tracking is Tracking.ANNOUNCED or (self.tracking is Tracking.MARKED and not brief)
+        head = f"echo {mark} $$ >&2\n" if announced else f"{MARK_NAME}={mark}; export {MARK_NAME}\n"
+        text = command if self.tracking is Tracking.OWN else head + command
         if len(text.encode()) > self.command_limit_bytes:
             if stdin is not None:
                 raise Unsupported(
@@ -124,8 +133,12 @@ class ShellTransport(Transport):
                     detail=f"{len(text.encode())} bytes, at most {self.command_limit_bytes} together with input",
                 )
             stdin = text.encode()
-            text = 'eval "$(cat)"'
-        channel = TrackedChannel(await self._open(text, timeout_s=timeout_s), mark.encode(), _GroupKiller(self))
+            text = f': {mark}; eval "$(cat)"'
+        channel = await self._open(text, timeout_s=timeout_s)
+        if announced:
+            channel = AnnouncedChannel(channel, mark, ShellKiller(self._open_urgent))
+        elif self.tracking is Tracking.MARKED:
+            channel = MarkedChannel(channel, mark, ShellKiller(self._open_urgent))
         self._channels.add(channel)
         return channel, stdin
 
@@ -143,7 +156,7 @@ class ShellTransport(Transport):
         over = False
         try:
             async with asyncio.timeout(timeout_s):
-                channel, given = await self._start(command, stdin=stdin, timeout_s=timeout_s)
+                channel, given = await self._start(command, stdin=stdin, timeout_s=timeout_s, brief=True)
                 code = await collect(channel, output, given)
         except TimeoutError as error:
             over = channel is not None and await asyncio.shield(self._end(channel))
@@ -265,19 +278,3 @@ class ShellTransport(Transport):
         """Send a signal; the device itself compares boot id and start time right before."""
         args = [str(job.pid), job.boot_id, str(job.start_time_ticks), str(number)]
         return (await self.script(jobs.SIGNAL, args=args)).ok
-
-
-class _GroupKiller(Killer):
-    """Ends a process group through a second channel of the same transport."""
-
-    def __init__(self, transport: ShellTransport) -> None:
-        self._transport = transport
-
-    async def __call__(self, pid: int) -> bool:
-        """True when the device ran the kill."""
-        command = f"set -- {pid}\n{jobs.kill_group_script()}"
-        channel = await self._transport._open_urgent(command, timeout_s=END_TIMEOUT_S)
-        try:
-            return await asyncio.wait_for(collect(channel, Output(), None), END_TIMEOUT_S) == 0
-        finally:
-            await channel.end()

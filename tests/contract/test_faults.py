@@ -11,7 +11,8 @@ import pytest
 
 from entity_tui.transport.base import DeviceState, LinkLost, RemoteFileError, TransportError
 from entity_tui.transport.link_watch import Heartbeat
-from entity_tui.transport.shell import END_TIMEOUT_S, ShellTransport
+from entity_tui.transport.shell import ShellTransport
+from entity_tui.transport.tracking import END_TIMEOUT_S
 from tests.contract.conftest import Faulty
 from tests.fixtures.tools import until
 
@@ -30,7 +31,7 @@ async def test_a_cut_before_delivery_is_an_error_and_nothing_ran(faulty: Faulty,
 
 
 async def test_a_cut_after_delivery_is_a_lost_link_though_the_command_ran(faulty: Faulty, far: str) -> None:
-    script = 'echo x > "$1/ran"; sleep 1; echo answer'
+    script = 'echo x > "$1/ran"; sleep 20; echo answer'
     task = asyncio.ensure_future(faulty.link.script(script, args=[far]))
 
     async def ran() -> bool:
@@ -98,16 +99,21 @@ async def test_a_silent_device_misses_its_heartbeat_while_it_is_still_listed_as_
 @LIVE_WIRES
 @pytest.mark.parametrize("delay_ms", [20, 200])
 async def test_a_slow_link_answers_late_but_whole(faulty: Faulty, delay_ms: int) -> None:
-    async def took() -> float:
-        began = time.monotonic()
-        assert (await faulty.link.script("echo a; echo b >&2; echo c")).stdout == b"a\nc\n"
-        return time.monotonic() - began
+    async def best_s() -> float:
+        """The shortest of three, so that other work on this computer does not count as the link's."""
+        times = []
+        for _ in range(3):
+            began = time.monotonic()
+            assert (await faulty.link.script("echo answer")).stdout == b"answer\n"
+            times.append(time.monotonic() - began)
+        return min(times)
 
-    before_s = await took()
+    before_s = await best_s()
     faulty.wire.delay_s = delay_ms / 1000
-    rounds = (await took() - before_s) / faulty.wire.delay_s
-    assert rounds > 0.5
-    assert rounds < (2 if faulty.kind != "ssh" else 4) + 0.3 / faulty.wire.delay_s
+    late_s = await best_s()
+    assert late_s >= faulty.wire.delay_s
+    # The round trips a command costs: no more than its opening, its output and its exit.
+    assert late_s - before_s < faulty.wire.delay_s * (5 if faulty.kind == "ssh" else 3) + 0.3
     async with faulty.link.stream(["sh", "-c", "for i in 1 2 3 4 5; do echo $i; done"]) as lines:
         assert [line async for line in lines] == ["1", "2", "3", "4", "5"]
 
