@@ -99,7 +99,12 @@ def group_coverage(groups: Iterable[tuple[str, int]]) -> Coverage:
             continue
         counted += elements
         covered += elements if name in ENTITY_ELIGIBLE else 0
-    return Coverage("ENTITY: by parameters, Q4_0 and Q8_0", covered / counted if counted else None, covered, counted)
+    return Coverage(
+        "by ENTITY's rule: parameters in Q4_0 and Q8_0, norms left out",
+        covered / counted if counted else None,
+        covered,
+        counted,
+    )
 
 
 def group_bytes(groups: Iterable[tuple[str, int]]) -> float:

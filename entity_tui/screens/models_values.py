@@ -121,8 +121,11 @@ def _coverage_rows(row: ModelRow, width: int) -> list[Line]:
         words = f"{row.coverage.percent} % of the bytes a token reads have a KleidiAI kernel here"
         rows += [line(piece) for piece in fold(words, width)]
     if row.entity_coverage is not None and row.entity_coverage.percent is not None:
-        words = f"{row.entity_coverage.percent} % by ENTITY's definition, {plain(row.entity_coverage.definition)}"
+        words = f"{row.entity_coverage.percent} % {plain(row.entity_coverage.definition)}"
         rows += [muted(piece) for piece in fold(words, width)]
+    if row.kleidi is not None:
+        why = f": {row.kleidi.in_build_evidence}" if row.kleidi.in_build is False else ""
+        rows += [muted(piece) for piece in fold(plain(f"KleidiAI {row.kleidi.summary}{why}"), width)]
     return rows
 
 
