@@ -49,6 +49,8 @@ async def live(options: argparse.Namespace) -> None:
         tools=options.tools,
         enclosure=EnclosureKind(options.enclosure) if options.enclosure else None,
         must_authorize=options.must_authorize,
+        engine=options.engine,
+        qemu_cpu=options.qemu_cpu or "",
         version=VERSION_CHECKSUM if options.old_checksums else VERSION_SKIP_CHECKSUM,
     )
     words = Words(phone)

@@ -47,6 +47,8 @@ class Boot:
     files: tuple[tuple[str, str, int, int], ...] = ()
     """(path in the phone, source here, size in bytes it is stretched to or 0, mode) of what is planted at boot."""
     data_options: str = "size=8g,mode=0771"
+    foreign_programs: str = ""
+    """The binfmt_misc line for programs of another architecture; registered in the phone's own namespace only."""
 
 
 @dataclass(slots=True)
@@ -68,6 +70,8 @@ class Enclosure:
     """Process 1 of the phone as this computer numbers it."""
     channel: socket.socket
     process: subprocess.Popen[bytes]
+    runs_foreign_programs: bool = False
+    """True where the kernel took the phone's binfmt_misc line (namespaced since Linux 6.7)."""
     refusals: tuple[str, ...] = ()
     """Why a better kind of enclosure was not possible here."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -253,6 +257,7 @@ def _start_process_1(boot: Boot, kind: EnclosureKind) -> Enclosure | str:
                 "folders": boot.folders,
                 "files": boot.files,
                 "data_options": boot.data_options,
+                "foreign_programs": boot.foreign_programs,
                 "shell_host_uid": SHELL_HOST_UID,
             }
         ).encode()
@@ -273,7 +278,7 @@ def _start_process_1(boot: Boot, kind: EnclosureKind) -> Enclosure | str:
         if "ready" in message:
             break
     ours.settimeout(0)
-    return Enclosure(kind, pid, ours, process)
+    return Enclosure(kind, pid, ours, process, runs_foreign_programs=bool(message.get("foreign_programs")))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

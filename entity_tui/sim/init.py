@@ -108,6 +108,7 @@ class Init:
         self.kind: str = boot["kind"]
         self.root: str = boot["root"]
         self.running: dict[int, int] = {}
+        self.foreign_programs = False
 
     def make_root(self) -> None:
         """Mount everything the phone shows; the folder tree itself was made before."""
@@ -122,8 +123,21 @@ class Init:
             if os.path.exists(target):
                 bind(source, target)
         self.plant()
+        self.take_foreign_programs()
         socket.sethostname("localhost")
         loopback_up()
+
+    def take_foreign_programs(self) -> None:
+        """Let the kernel hand programs of another architecture to qemu, in this user namespace only (Linux 6.7)."""
+        if not self.boot["foreign_programs"]:
+            return
+        place = f"{self.boot['raw_proc']}/sys/fs/binfmt_misc"
+        try:
+            mount("none", place, "binfmt_misc", MS_NOSUID | MS_NODEV)
+            Path(f"{place}/register").write_bytes(self.boot["foreign_programs"].encode())
+        except OSError:
+            return
+        self.foreign_programs = True
 
     def plant(self) -> None:
         """Fill the phone's data partition with the folders and files it is delivered with."""
@@ -152,7 +166,7 @@ class Init:
         channel = self.channel.fileno()
         signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        self.tell({"ready": True})
+        self.tell({"ready": True, "foreign_programs": self.foreign_programs})
         while True:
             readable, _, _ = select.select([channel, wake_read], [], [])
             if wake_read in readable:

@@ -19,6 +19,7 @@ from entity_tui.sim.packets import VERSION_SKIP_CHECKSUM
 from entity_tui.sim.physics import Body
 from entity_tui.sim.procview import ProcView
 from entity_tui.sim.profile import PhoneImage
+from entity_tui.sim.real_engine import unpack, with_cpu
 from entity_tui.sim.services import Services
 from entity_tui.sim.tree import build_tree, choose_programs
 from entity_tui.sim.workload import Workload
@@ -43,8 +44,12 @@ class Phone:
         enclosure: EnclosureKind | None = None,
         must_authorize: bool = False,
         version: int = VERSION_SKIP_CHECKSUM,
+        engine: Path | None = None,
+        qemu_cpu: str = "",
     ) -> None:
+        image = with_cpu(image, qemu_cpu) if qemu_cpu else image
         self.image = image
+        self.qemu_cpu = qemu_cpu
         self.speed = speed
         self.programs = choose_programs(shell, tools)
         self.clock = PhoneClock(speed, BOOTED_AGO_S)
@@ -52,6 +57,7 @@ class Phone:
         self.folder = Path(tempfile.mkdtemp(prefix="entity-sim-")).resolve()
         self.folder.chmod(0o711)
         self._wanted = enclosure
+        self._engine = engine
         self.services = Services(
             enclosure=lambda: self.enclosure,
             environment=self.environment,
@@ -79,9 +85,10 @@ class Phone:
         return str(root) if self.enclosure.kind is EnclosureKind.PREFIX else f"/proc/{self.enclosure.pid}/root{root}"
 
     async def start(self, port: int = 0) -> None:
-        """Boot the phone and listen. Raises NoShell, EnclosureFailed or OSError for a port in use."""
+        """Boot the phone and listen. Raises UsageError, NoShell, EnclosureFailed, or OSError for a port in use."""
         root = self.folder / "root"
-        boot = build_tree(self.image, self.folder, self.programs, self.speed)
+        engine = unpack(self._engine, self.folder / "unpacked") if self._engine else None
+        boot = build_tree(self.image, self.folder, self.programs, self.speed, engine, self.qemu_cpu)
         self.live = LiveFiles(self.image, root, self.folder / "live", self.body)
         boot = replace(boot, proc_files=self.live.prepare())
         self.enclosure = enclose(boot, self._wanted)

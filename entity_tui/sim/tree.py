@@ -14,6 +14,7 @@ from entity_tui.errors import EntityError
 from entity_tui.sim.bench import VARIANT_NEEDS
 from entity_tui.sim.enclosure import Boot
 from entity_tui.sim.profile import PhoneImage
+from entity_tui.sim.real_engine import Architecture, RealEngine, cpu_model_for, lend_qemu, planted
 
 STAND_INS = ("getprop", "setprop", "dumpsys", "cmd", "settings", "svc", "taskset", "nproc", "nap")
 CLOCKED = ("sleep", "usleep", "timeout")
@@ -52,7 +53,14 @@ def choose_programs(shell: str | None = None, tools: str | None = None) -> Progr
     return Programs(shell or shells[0], tools or sets[0])
 
 
-def build_tree(image: PhoneImage, folder: Path, programs: Programs, factor: float) -> Boot:
+def build_tree(
+    image: PhoneImage,
+    folder: Path,
+    programs: Programs,
+    factor: float,
+    engine: RealEngine | None = None,
+    qemu_cpu: str = "",
+) -> Boot:
     """Fill `folder` and return what process 1 mounts: `folder/root` becomes the root, `live` holds what moves."""
     root, live = folder / "root", folder / "live"
     for name in ("proc", "sys", "data", "dev/entity", "system/bin", "system/lib64", "usr/lib", "etc", "sdcard"):
@@ -76,17 +84,20 @@ def build_tree(image: PhoneImage, folder: Path, programs: Programs, factor: floa
     (root / "dev/entity").chmod(0o1777)
     os.mkfifo(root / "dev/entity/ask")
     (root / "dev/entity/ask").chmod(0o622)
+    arm_loans, foreign = lend_qemu(root, qemu_cpu or cpu_model_for(image))
+    folders = [ENGINE_FOLDER, f"{ENGINE_FOLDER}/.real"] if engine else [ENGINE_FOLDER]
     return Boot(
         root=root,
         raw_proc=folder / "raw",
-        binds=tuple(_loans(root)),
+        binds=(*arm_loans, *_loans(root)),
+        foreign_programs=foreign,
         folders=(
             "/data/local/tmp",
-            ENGINE_FOLDER,
+            *folders,
             "/data/local/tmp/entity",
             "/data/local/tmp/entity/models",
         ),
-        files=tuple(_planted(folder, image, factor)),
+        files=tuple(_planted(folder, image, factor, engine)),
     )
 
 
@@ -184,7 +195,9 @@ def _loans(root: Path) -> list[tuple[str, str]]:
     return loans
 
 
-def _planted(folder: Path, image: PhoneImage, factor: float) -> list[tuple[str, str, int, int]]:
+def _planted(
+    folder: Path, image: PhoneImage, factor: float, engine: RealEngine | None
+) -> list[tuple[str, str, int, int]]:
     """Files of the data partition: the mark that this is no phone, a stand-in engine, a model to run."""
     from entity_tui.sim.placeholder import write_placeholder
 
@@ -198,12 +211,16 @@ def _planted(folder: Path, image: PhoneImage, factor: float) -> list[tuple[str, 
     library.write_bytes(b"stand-in of a simulated phone; there is no code in it\n")
     model = seed / "model.gguf"
     size = write_placeholder(model)
-    planted = [
+    rows = [
         ("/data/local/tmp/.entity-simulated", str(mark), 0, 0o644),
-        (f"{ENGINE_FOLDER}/llama-bench", str(bench), 0, 0o755),
         ("/data/local/tmp/entity/models/stand-in-1b-q4_0.gguf", str(model), size, 0o644),
     ]
     names = [f"libggml-cpu-{tag}.so" for tag in VARIANT_NEEDS if tag.startswith("android")]
     names += ["libggml-base.so", "libggml.so", "libllama.so"]
-    planted += [(f"{ENGINE_FOLDER}/{name}", str(library), 0, 0o755) for name in names]
-    return planted
+    if engine is None:
+        rows.append((f"{ENGINE_FOLDER}/llama-bench", str(bench), 0, 0o755))
+    else:
+        rows += planted(engine, image, ENGINE_FOLDER, seed)
+    if engine is None or engine.architecture is not Architecture.AARCH64:
+        rows += [(f"{ENGINE_FOLDER}/{name}", str(library), 0, 0o755) for name in names]
+    return rows

@@ -217,7 +217,7 @@ class Workload:
 
     async def _new(self, pid: int) -> None:
         words = self.view.cmdline(pid)
-        name = os.path.basename(words[0]) if words else ""
+        name = os.path.basename(words[0]).lstrip(".") if words else ""
         mask = self.view.mask_of(pid)
         full = mask != self.view.cpus or name.startswith(ENGINE_NAMES)
         with contextlib.suppress(OSError, EnclosureFailed):
