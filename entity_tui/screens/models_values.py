@@ -146,6 +146,9 @@ def fit_rows(row: ModelRow, width: int) -> tuple[Line, ...]:
     bar_cells = max(6, width - 26)
     rows = [portion_line(p, 9, 8, bar_cells) for p in portions if p.share or p.name == "free"]
     rows += [line(*level, "  ", pieces) for pieces in fold(plain(row.fit.reason), width - 10)[:1]]
+    rows += (
+        [muted(f"  {row.fit.memory.source} read {plain(row.fit.memory.taken_at)}")] if row.fit.memory.taken_at else []
+    )
     rows += [muted(f"  {piece}") for help in row.fit.helps[:2] for piece in fold(plain(help), width - 2)[:1]]
     rows.append(BLANK)
     rows += prediction_rows(row, width)
