@@ -82,7 +82,7 @@ take_lock() {
 		# only one of several can move the dead lock away
 		if mv "$lock" "$lock.dead.$$" 2>/dev/null; then rm -rf "$lock.dead.$$"; fi
 	done
-	say "$boot_id $$ $own_start" >"$lock/owner"
+	say "$boot_id $$ $own_start ${run##*/}" >"$lock/owner"
 	owner=yes
 }
 # A workload that outlived its runner would spoil every cell: it is ended if it is the very process that was noted.

@@ -23,7 +23,7 @@ from entity_tui.experiments.flatplan import (
 
 def parse_plan(text: str) -> RunnerPlan:
     """The plan that `render` wrote. Raises UsageError for a text that is cut, of another version, or no plan at all."""
-    lines = iter(text.splitlines())
+    lines = iter(text.split("\n"))  # not splitlines: an argument may hold U+2028
     if next(lines, "") != f"entity-plan {PLAN_VERSION}":
         raise UsageError("This is not a run plan that this version can read.", detail=text[:60])
     try:

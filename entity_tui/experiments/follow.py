@@ -32,15 +32,15 @@ _WRITE = 'mkdir -p "${1%/*}" && cat >"$1.part" && mv "$1.part" "$1" && wc -c <"$
 _LIST = """root=$1
 o=; { read -r o < "$root/lock/owner"; } 2>/dev/null && echo "owner $o"
 for d in "$root"/runs/*; do
-  [ -e "$d/journal" ] || continue
+  [ -e "$d/plan.flat" ] || continue
   echo "run ${d##*/}"
+  [ -e "$d/journal" ] || continue
   { while read -r line; do case $line in *" run_start "*) echo "start $line" ;; esac; done < "$d/journal"; } 2>/dev/null
   tail -n 1 "$d/journal" | while IFS= read -r line; do echo "last $line"; done
 done
 """
-
 _BEGUN = """o=; { read -r o < "$1/runner.out"; } 2>/dev/null; case $o in locked*) echo "$o"; exit;; esac
-o=; { read -r o < "$2/owner"; } 2>/dev/null; set -- $o "$3"; [ "$2" = "$4" ] && echo owned
+p=$3; o=; { read -r o < "$2/owner"; } 2>/dev/null; set -- $o; [ "$2" = "$p" ] && echo owned
 """
 
 
@@ -135,10 +135,10 @@ async def _begun(transport: Transport, directory: str, job: Job) -> None:
     """Wait until the runner holds the lock, has ended, or was refused the lock by a faster one (RunnerBusy)."""
     for _ in range(40):
         said = await transport.script(_BEGUN, args=(directory, f"{transport.root}/lock", str(job.pid)))
-        word = said.text.partition(" ")[0].strip()
-        if word == "locked":
-            raise RunnerBusy("")
-        if word == "owned":
+        words = said.text.split()
+        if words[:1] == ["locked"]:
+            raise RunnerBusy(words[4] if len(words) > 4 else "")
+        if words == ["owned"]:
             return
         if not await transport.alive(job):
             return
@@ -149,30 +149,39 @@ async def runs_on(transport: Transport) -> tuple[RunOnDevice, ...]:
     """Every run folder on the device, whoever started it, with what it is up to."""
     text = (await transport.script(_LIST, args=(transport.root,))).text
     found: list[RunOnDevice] = []
-    owner = ""
+    holder: tuple[str, Job] | None = None
     session, begun, last = "", "", ""
     for line in [*text.splitlines(), "run "]:
         word, _, rest = line.partition(" ")
         if word == "owner":
-            owner = rest.strip()
+            holder = await _holder(transport, rest)
         elif word == "start":
             begun = rest
         elif word == "last":
             last = rest
         elif word == "run":
             if session:
-                found.append(await _described(transport, session, begun, last, owner))
+                found.append(_described(session, begun, last, holder))
             session, begun, last = rest.strip(), "", ""
     return tuple(found)
 
 
-async def _described(transport: Transport, session: str, begun: str, last: str, owner: str) -> RunOnDevice:
+async def _holder(transport: Transport, owner: str) -> tuple[str, Job] | None:
+    """Session and process that hold the lock, if that process lives."""
+    words = owner.split()
+    if len(words) != 4 or not words[1].isdigit() or not words[2].isdigit():
+        return None
+    job = Job(words[0], int(words[1]), int(words[2]))
+    return (words[3], job) if await transport.alive(job) else None
+
+
+def _described(session: str, begun: str, last: str, holder: tuple[str, Job] | None) -> RunOnDevice:
     first = next(iter(JournalReader().feed(begun.encode() + b"\n")), None)
     final = next(iter(JournalReader().feed(last.encode() + b"\n")), None)
     job = runner_job(first) if first is not None else None
     state = RunState.FINISHED if final is not None and final.kind in _ENDS else RunState.BROKEN
-    if state is RunState.BROKEN and job is not None and owner.split()[1:2] == [str(job.pid)]:
-        state = RunState.RUNNING if await transport.alive(job) else RunState.BROKEN
+    if holder is not None and holder[0] == session:
+        state, job = RunState.RUNNING, holder[1]
     plan_hash = first.fields.get("plan_hash", "") if first is not None else ""
     return RunOnDevice(session, plan_hash, state, job, final.kind.value if final is not None else "")
 
