@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import importlib
 import os
 import time
 from collections import deque
@@ -18,19 +20,11 @@ from textual.screen import Screen
 from entity_tui import __version__
 from entity_tui.errors import EntityError
 from entity_tui.logbook import Level
-from entity_tui.screens.bench import BenchScreen
-from entity_tui.screens.chat import ChatScreen
-from entity_tui.screens.dashboard import DashboardScreen
 from entity_tui.screens.device_values import newest, skin_reading
 from entity_tui.screens.dialogs import ConfirmScreen
 from entity_tui.screens.frame_screen import FrameScreen
-from entity_tui.screens.help import HelpScreen
-from entity_tui.screens.history import HistoryScreen
 from entity_tui.screens.keys import KEYS
-from entity_tui.screens.log import LogScreen
-from entity_tui.screens.models import ModelsScreen
 from entity_tui.screens.picker import PickerScreen
-from entity_tui.screens.placement import PlacementScreen
 from entity_tui.screens.themes import ENTITY_DARK, ENTITY_LIGHT, paper_for
 from entity_tui.session import Session
 from entity_tui.widgets.ink import DEFAULT_PAPER, Paper
@@ -40,6 +34,7 @@ from entity_tui.widgets.text import plain
 
 PAINT_S = 0.2
 CALM_PAINT_S = 1.0
+WARM_AFTER_S = 0.3
 MESSAGE_S = 5.0
 MESSAGES_AT_ONCE = 3
 SEVERITIES: Mapping[Level, SeverityLevel] = {
@@ -61,6 +56,17 @@ class AppOptions:
     reduced_motion: bool = False
     keys: Mapping[str, str] = field(default_factory=dict)
     """The user's own keys by binding id."""
+
+
+def _later(module: str, name: str) -> Callable[[], Screen[Any]]:
+    """A screen whose module is imported when it is first shown: the first paint needs the picker only."""
+
+    def make() -> Screen[Any]:
+        screen = getattr(importlib.import_module(f"entity_tui.screens.{module}"), name)()
+        assert isinstance(screen, FrameScreen)
+        return screen
+
+    return make
 
 
 @contextmanager
@@ -93,12 +99,12 @@ class EntityApp(App[None]):
     ]
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
         "picker": PickerScreen,
-        "dashboard": DashboardScreen,
-        "chat": ChatScreen,
-        "bench": BenchScreen,
-        "placement": PlacementScreen,
-        "models": ModelsScreen,
-        "history": HistoryScreen,
+        "dashboard": _later("dashboard", "DashboardScreen"),
+        "chat": _later("chat", "ChatScreen"),
+        "bench": _later("bench", "BenchScreen"),
+        "placement": _later("placement", "PlacementScreen"),
+        "models": _later("models", "ModelsScreen"),
+        "history": _later("history", "HistoryScreen"),
     }
     DEFAULT_MODE = "picker"
 
@@ -135,9 +141,15 @@ class EntityApp(App[None]):
             self.set_keymap(self.own_keys)
         self.set_interval(CALM_PAINT_S if self.options.reduced_motion else PAINT_S, self.paint)
         self.run_worker(self._watch(), name="devices", exit_on_error=False)
+        self.set_timer(WARM_AFTER_S, self._warm)
         if self.options.spec:
             self.connect_to(self.options.spec)
             self.action_goto(self.options.screen)
+
+    async def _warm(self) -> None:
+        """Import what the other screens need while the reader looks at the first one."""
+        for module in ("dashboard", "bench"):
+            await asyncio.to_thread(importlib.import_module, f"entity_tui.screens.{module}")
 
     async def _watch(self) -> None:
         try:
@@ -264,7 +276,7 @@ class EntityApp(App[None]):
 
     def action_goto(self, mode: str) -> None:
         """Show one of the screens; the picker remembers where it was opened from."""
-        while len(self.screen_stack) > 1 and isinstance(self.screen, (HelpScreen, LogScreen)):
+        while len(self.screen_stack) > 1 and isinstance(self.screen, FrameScreen):
             self.pop_screen()
         if mode == "picker" and self.current_mode != "picker":
             self._before_picker = self.current_mode
@@ -276,11 +288,15 @@ class EntityApp(App[None]):
 
     def action_help(self) -> None:
         """Help of the screen in view."""
+        from entity_tui.screens.help import HelpScreen
+
         if isinstance(self.screen, FrameScreen) and not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(self.screen))
 
     def action_log(self) -> None:
         """The whole log."""
+        from entity_tui.screens.log import LogScreen
+
         if not isinstance(self.screen, LogScreen):
             self.push_screen(LogScreen())
 
@@ -302,7 +318,7 @@ class EntityApp(App[None]):
 
     def action_interrupt(self) -> None:
         """Stop what this screen runs; quit when nothing runs anywhere."""
-        if isinstance(self.screen, ChatScreen) and self.screen.stop_reply():
+        if isinstance(self.screen, FrameScreen) and self.screen.stop_reply():
             return
         if not self.run_in_flight():
             self.exit()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 CAPACITY = 18_000
 """An hour at 5 Hz: what the longest graph span shows; older ticks fall out."""
@@ -16,7 +19,7 @@ class RingBuffer:
     """A fixed-size history of floats. A missing value is NaN and draws as a gap."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
-        self._values: NDArray[np.float64] = np.full(capacity, math.nan)
+        self._values = array("d", [math.nan]) * capacity
         self._written = 0
 
     def append(self, value: float | None) -> None:
@@ -26,15 +29,19 @@ class RingBuffer:
 
     def window(self, n: int) -> NDArray[np.float64]:
         """The newest `n` values, oldest first; shorter while there are fewer."""
+        # Imported with the first graph: the first paint does not need it.
+        import numpy as np
+
         size = len(self._values)
         n = min(n, self._written, size)
         end = self._written % size
         start = (end - n) % size
         if n == 0:
             return np.empty(0)
+        values = np.frombuffer(self._values, dtype=np.float64)
         if start < end:
-            return self._values[start:end].copy()
-        return np.concatenate((self._values[start:], self._values[:end]))
+            return values[start:end].copy()
+        return np.concatenate((values[start:], values[:end]))
 
     @property
     def newest(self) -> float:

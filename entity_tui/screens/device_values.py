@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from entity_tui.device.facts import Facts
-from entity_tui.device.topology import Cluster, Core, Topology
 from entity_tui.session import DeviceView, Session
 from entity_tui.telemetry import Telemetry
 from entity_tui.transport.base import DeviceState
@@ -14,6 +13,10 @@ from entity_tui.widgets.panel import LIVE, Condition
 from entity_tui.widgets.status_bars import StripValue
 from entity_tui.widgets.text import cut, plain
 from entity_tui.widgets.topology_map import ClusterValue, CoreValue, TopologyValue
+
+if TYPE_CHECKING:
+    from entity_tui.device.facts import Facts
+    from entity_tui.device.topology import Cluster, Core, Topology
 
 THERMAL_WORDS = ("NONE", "LIGHT", "MODERATE", "SEVERE", "CRITICAL", "EMERGENCY", "SHUTDOWN")
 STATE_MARKS: dict[DeviceState, Span] = {

@@ -55,6 +55,10 @@ class FrameScreen(Frame):
                 panel.redraw()
                 self.cursor_moved(panel)
 
+    def stop_reply(self) -> bool:
+        """Stop what only this screen does, for ctrl+c; True when there was something. Chat has a reply to stop."""
+        return False
+
     def action_zoom(self) -> None:
         """Give the focused panel the whole body, or put everything back."""
         panel = self.focused_panel

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from entity_tui.device.capabilities import Ability
-from entity_tui.screens.dashboard_values import chosen_engine, variant_lines
 from entity_tui.screens.device_values import STATE_MARKS, about_words, charge_words, skin_reading, state_words
 from entity_tui.session import Session
 from entity_tui.transport.base import DeviceState
@@ -115,6 +114,8 @@ def advice_rows(row: DeviceRow, width: int) -> tuple[Line, ...]:
 
 def preview_rows(session: Session, width: int) -> tuple[Line, ...]:
     """What the probe found: chip, system, engine, abilities."""
+    from entity_tui.screens.dashboard_values import chosen_engine, variant_lines
+
     view = session.view
     assert view.facts is not None
     facts = view.facts
