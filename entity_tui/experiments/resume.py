@@ -15,6 +15,9 @@ from entity_tui.records.journal import CellEvent, Event, EventKind
 def remaining(plan: RunnerPlan, events: Sequence[Event], *, seed: int) -> RunnerPlan | None:
     """What is left of `plan` after the journal's `events`; None when nothing is.
 
+    A run that was cut between its last cell and its last line gets a plan without cells: its runner only writes that
+    line, so that every run ends the same way.
+
     The block that was open is abandoned as a unit, and its cells come back as one appended block with a new number, new
     cell numbers, the next attempt, and an order drawn from `seed` and that number. In a grouped order, where every
     block is open for most of the run, only the unfinished cells are run again.
@@ -35,7 +38,8 @@ def remaining(plan: RunnerPlan, events: Sequence[Event], *, seed: int) -> Runner
         whole = [cell for cell in plan.cells if cell.block == open_block]
         cells = [*main, *_fresh_block(_next_block(plan, events), whole, number, seed), *spare]
     if all(cell.reserve for cell in cells) and not _owed(plan, events):
-        return None
+        ended = bool(events) and events[-1].kind in (EventKind.DONE, EventKind.STOP)
+        return None if ended else replace(plan, cells=())
     return replace(plan, cells=tuple(cells), owed_blocks=_owed(plan, events))
 
 

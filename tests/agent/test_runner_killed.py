@@ -130,6 +130,15 @@ def test_killed_somewhere_in_the_second_block_it_is_run_again_as_a_fresh_one(
     check_resumed(phone_bench, what, ran)
 
 
+def test_killed_between_the_last_cell_and_the_last_line_only_that_line_is_written(phone_bench: Bench) -> None:
+    what = whole_plan()
+    ran = phone_bench.run(what)
+    journal = ran.directory / "journal"
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
+    check_resumed(phone_bench, what, phone_bench.read(what))
+    assert remaining(what, phone_bench.read(what).events, seed=7) is None
+
+
 def test_a_second_runner_is_refused_and_leaves_the_first_journal_alone(phone_bench: Bench) -> None:
     first = plan(cell(1, sh("sleep 1")))
     process = phone_bench.start(first)
