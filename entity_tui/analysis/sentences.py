@@ -54,7 +54,7 @@ def verdict_sentence(found: Judgement) -> str:
             numbers += f", {interval_words(found)}"
         if found.p_adjusted is not None:
             numbers += f", p {found.p_adjusted:.3g} after Holm"
-        numbers += f", {item.n} block{'' if item.n == 1 else 's'}"
+        numbers += f", {item.n} block{'' if item.n == 1 else 's'}{'†' if found.fewer_than_planned else ''}"
     word = "" if found.verdict is Verdict.NONE else f"{found.verdict.value};"
     mark = "?" if found.verdict is Verdict.UNDECIDED else ""
     tail = f"; {found.reason}" if found.reason else ""

@@ -46,6 +46,8 @@ class Judgement:
     blocks_needed: int | None = None
     """Total blocks that would settle an undecided comparison; None when not asked or beyond reach."""
     declared: bool = True
+    fewer_than_planned: bool = False
+    """True when the plan asked for more blocks than the estimate rests on: shown with the mark †."""
 
 
 def judge(
@@ -64,6 +66,7 @@ def judge(
     needed = rules.needed_blocks(len(found))
     judgements = []
     for (comparison, item), p_adjusted in zip(found, adjusted, strict=True):
+        fewer = item is not None and rules.planned_blocks is not None and item.n < rules.planned_blocks
         if void and comparison.name in void:
             judgements.append(Judgement(comparison, item, None, Verdict.VOID, void[comparison.name]))
             continue
@@ -72,7 +75,7 @@ def judge(
             continue
         if not rules.verdicts or item.coverage is None:
             reason = "fewer than 6 blocks: ratios only" if rules.verdicts else "a descriptive plan: ratios only"
-            judgements.append(Judgement(comparison, item, None, Verdict.NONE, reason))
+            judgements.append(Judgement(comparison, item, None, Verdict.NONE, reason, fewer_than_planned=fewer))
             continue
         verdict, reason = _word(comparison, item, p_adjusted, rules)
         taken = (against or {}).get(comparison.name, "")
@@ -81,7 +84,7 @@ def judge(
         if taken:
             verdict, reason = Verdict.UNDECIDED, taken
         more = blocks_to_settle(item, rules, len(found)) if verdict is Verdict.UNDECIDED else None
-        judgements.append(Judgement(comparison, item, p_adjusted, verdict, reason, more))
+        judgements.append(Judgement(comparison, item, p_adjusted, verdict, reason, more, fewer_than_planned=fewer))
     return tuple(judgements)
 
 

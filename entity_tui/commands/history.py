@@ -105,7 +105,7 @@ def show(run: str, as_json: bool) -> None:
         repeated = [item.sentence for item in replication_of(store, folder)]
     if as_json:
         lines = [asdict(line) for line in arm_lines(found.rows)]
-        tables = arm_table(found.rows)
+        tables = arm_table(found.rows, found.declared.rules.planned_blocks)
         sentences = (*found.tables.sentences, *repeated)
         print_json({**asdict(info), "arms": lines, "table": tables, "sentences": sentences})
         return

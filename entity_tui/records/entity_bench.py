@@ -83,15 +83,15 @@ def read_entity_bench(text: str, origin: str = "") -> Imported:
     header, lines = read_csv(text)
     if header[: len(HEADER)] != HEADER:
         raise UsageError("this is not an ENTITY Bench export", detail=",".join(header[:6]))
-    meta = [line for line in lines if line["config"] == "meta"]
+    meta = [line for line in lines if line["config"] == "meta" and len(line) >= len(HEADER) - 1]
     known = {line["metric"]: line["value"] for line in meta}
     info = _info(known, session_id_of("entity", text), origin)
     base = _base(known, info)
     rows: list[Row] = []
     samples: list[list[str]] = []
     for line in lines:
-        if line["config"] == "meta":
-            continue
+        if line["config"] == "meta" or len(line) < len(HEADER) - 1:
+            continue  # a cut last line holds no value
         if ":" in line["run_index"]:
             samples.append([line.get(name, "") for name in HEADER])
         else:
@@ -104,8 +104,7 @@ def read_entity_bench(text: str, origin: str = "") -> Imported:
 
 
 def _info(known: dict[str, str], session_id: str, origin: str) -> RunInfo:
-    stamp = known.get("benchmark_completed_at_epoch_ms") or known.get("exported_at_epoch_ms") or ""
-    started = datetime.fromtimestamp(int(stamp) / 1000.0, UTC).isoformat(timespec="seconds") if stamp.isdigit() else ""
+    started = _utc(known.get("benchmark_completed_at_epoch_ms") or known.get("exported_at_epoch_ms") or "")
     model = known.get("model", "")
     return RunInfo(
         session_id=session_id,
@@ -122,6 +121,14 @@ def _info(known: dict[str, str], session_id: str, origin: str) -> RunInfo:
         engine_build=known.get("app_version", ""),
         source=f"entity-bench {origin}".strip(),
     )
+
+
+def _utc(epoch_ms: str) -> str:
+    """A time stamp as ISO 8601 in UTC; empty for one that is none."""
+    try:
+        return datetime.fromtimestamp(int(epoch_ms) / 1000.0, UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 def quant_of(name: str) -> str:
@@ -157,13 +164,14 @@ def _base(known: dict[str, str], info: RunInfo) -> Row:
 
 
 def _int(text: str | None) -> int | None:
-    return int(text) if text is not None and text.strip().isdigit() else None
+    return int(text) if text is not None and re.fullmatch(r"[0-9]{1,9}", text.strip()) else None
 
 
 def mask_of(affinity: str, known: Mapping[str, str]) -> str | None:
     """The hex mask of an affinity label, from the cores that the file lists; None for a label without cores."""
-    listed = [cpu for name in AFFINITY_CORES.get(affinity, ()) for cpu in known.get(name, "").split() if cpu.isdigit()]
-    return f"{sum(1 << int(cpu) for cpu in set(listed)):x}" if listed else None
+    listed = [cpu for name in AFFINITY_CORES.get(affinity, ()) for cpu in known.get(name, "").split()]
+    cpus = {int(cpu) for cpu in listed if re.fullmatch(r"[0-9]{1,3}", cpu)}
+    return f"{sum(1 << cpu for cpu in cpus):x}" if cpus else None
 
 
 def _row(base: Row, line: dict[str, str], known: dict[str, str]) -> Row:

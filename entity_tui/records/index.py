@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -88,7 +89,7 @@ class RunEntry:
 
 
 class Index:
-    """The open index. Every change is one transaction; a damaged file is replaced by an empty one.
+    """The open index. Every change is one transaction; a damaged file is replaced by an empty one. Threads share it.
 
     `fresh` is true when the file was made just now (or replaced), so that the caller fills it from the folders.
     """
@@ -96,6 +97,7 @@ class Index:
     def __init__(self, path: Path) -> None:
         """Open or make the index at `path`. sqlite3.Error only when even a new file cannot be made."""
         self.path = path
+        self._lock = threading.RLock()
         path.parent.mkdir(parents=True, exist_ok=True)
         self.fresh = not path.exists()
         try:
@@ -132,19 +134,20 @@ class Index:
 
     def about(self, key: str) -> str:
         """A remembered text about the folders; empty when unknown."""
-        found = self._connection.execute("SELECT value FROM about WHERE key = ?", (key,)).fetchone()
+        with self._lock:
+            found = self._connection.execute("SELECT value FROM about WHERE key = ?", (key,)).fetchone()
         return str(found[0]) if found else ""
 
     def remember(self, key: str, value: str) -> None:
         """Keep a text about the folders."""
-        with self._connection:
+        with self._lock, self._connection:
             self._connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, value))
 
     def put(self, lines: Iterable[tuple[RunInfo, Sequence[ArmLine], Sequence[str]]]) -> None:
         """Insert or replace runs: info, arm lines and tags of each, in one transaction."""
         marks = ", ".join("?" for _ in range(len(RUN_COLUMNS) + 1))
         given = list(lines)
-        with self._connection:
+        with self._lock, self._connection:
             self._connection.executemany(
                 f"INSERT OR REPLACE INTO runs ({', '.join(RUN_COLUMNS)}, words) VALUES ({marks})",
                 (_values(info, arms, tags) for info, arms, tags in given),
@@ -157,17 +160,19 @@ class Index:
     def remove(self, session_ids: Iterable[str]) -> None:
         """Forget runs; their folders are the caller's business."""
         gone = [(name,) for name in session_ids]
-        with self._connection:
+        with self._lock, self._connection:
             self._connection.executemany("DELETE FROM runs WHERE session_id = ?", gone)
             self._connection.executemany("DELETE FROM arms WHERE session_id = ?", gone)
 
     def session_ids(self) -> frozenset[str]:
         """Every indexed session."""
-        return frozenset(str(row[0]) for row in self._connection.execute("SELECT session_id FROM runs"))
+        with self._lock:
+            return frozenset(str(row[0]) for row in self._connection.execute("SELECT session_id FROM runs"))
 
     def count(self, where: str = "1", parameters: Sequence[object] = ()) -> int:
         """How many runs a condition of `query.condition` selects."""
-        found = self._connection.execute(f"SELECT count(*) FROM runs WHERE {where}", tuple(parameters)).fetchone()
+        with self._lock:
+            found = self._connection.execute(f"SELECT count(*) FROM runs WHERE {where}", tuple(parameters)).fetchone()
         return int(found[0])
 
     def select(
@@ -180,15 +185,17 @@ class Index:
         offset: int = 0,
     ) -> tuple[RunEntry, ...]:
         """The runs a condition of `query.condition` selects. `order` comes from `query.ordering`, never from a user."""
-        rows = self._connection.execute(
-            f"SELECT {', '.join(RUN_COLUMNS)} FROM runs WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?",
-            (*parameters, limit, offset),
-        ).fetchall()
-        return tuple(_entry(row, self._arms_of(str(row[0]))) for row in rows)
+        with self._lock:
+            rows = self._connection.execute(
+                f"SELECT {', '.join(RUN_COLUMNS)} FROM runs WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?",
+                (*parameters, limit, offset),
+            ).fetchall()
+            return tuple(_entry(row, self._arms_of(str(row[0]))) for row in rows)
 
     def running(self) -> tuple[str, ...]:
         """The sessions that the index believes to be in flight."""
-        return tuple(str(row[0]) for row in self._connection.execute(RUNNING))
+        with self._lock:
+            return tuple(str(row[0]) for row in self._connection.execute(RUNNING))
 
     def _arms_of(self, session_id: str) -> tuple[ArmLine, ...]:
         found = self._connection.execute("SELECT arms FROM arms WHERE session_id = ?", (session_id,)).fetchone()

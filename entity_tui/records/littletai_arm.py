@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
-import io
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -92,14 +93,18 @@ def whole(text: str | None) -> int:
 def decimal(text: str | None) -> float | None:
     """The number in a text, None where there is none: an unreadable value is never 0."""
     try:
-        return float(text) if text else None
+        found = float(text) if text else math.nan
     except ValueError:
         return None
+    return found if math.isfinite(found) else None
 
 
 def telemetry_rows(text: str | None) -> tuple[Mapping[str, str], ...]:
     """The sampler's rows by column; a short last row keeps the cells it has."""
-    return tuple(csv.DictReader(io.StringIO(text), restval="")) if text else ()
+    rows: list[Mapping[str, str]] = []
+    with contextlib.suppress(csv.Error):
+        rows.extend(csv.DictReader((text or "").splitlines(), restval=""))
+    return tuple(rows)
 
 
 def power_trace(rows: tuple[Mapping[str, str], ...]) -> PowerTrace:

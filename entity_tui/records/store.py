@@ -11,6 +11,7 @@ from pathlib import Path
 
 from entity_tui.errors import EntityError, UsageError
 from entity_tui.records.arms_table import ArmLine, arm_lines
+from entity_tui.records.files import RecordError
 from entity_tui.records.index import Index, RunEntry
 from entity_tui.records.query import Condition, condition, ordering
 from entity_tui.records.run_directory import RUN_FILE, SESSION_NAME, RunDirectory, RunInfo
@@ -168,9 +169,14 @@ class RunStore:
         return run.tags()
 
     def delete(self, session_id: str) -> None:
-        """Remove a run's folder for good, then its line."""
+        """Remove a run's folder for good, then its line. RecordError when the disk refuses."""
         run = self.find(session_id)
-        shutil.rmtree(run.path)
+        try:
+            shutil.rmtree(run.path)
+        except OSError as error:
+            raise RecordError(
+                f"cannot delete {run.session_id}", detail=str(error), fix="check the folder's permissions"
+            ) from error
         self._index.remove([run.session_id])
         self._remember_folder()
 

@@ -9,7 +9,7 @@ from entity_tui.analysis.diagnostics import sentences
 from entity_tui.analysis.factors import Factor, Factors
 from entity_tui.analysis.sentences import metric_words, session_sentences, verdict_sentence
 from entity_tui.analysis.session import SessionAnalysis
-from entity_tui.analysis.summary import summarise
+from entity_tui.analysis.summary import Summary, summarise
 from entity_tui.analysis.usable import contributes
 from entity_tui.analysis.verdict import Judgement
 from entity_tui.records.export import table_csv
@@ -52,17 +52,17 @@ def number(value: float | None, digits: int = 6) -> str:
 def tables(rows: Sequence[Row], found: SessionAnalysis) -> Tables:
     """All tables of one analysed session."""
     return Tables(
-        tables_csv=table_csv(arm_table(rows)),
+        tables_csv=table_csv(arm_table(rows, found.rules.planned_blocks)),
         verdicts_csv=table_csv([_verdict_line(item) for item in (*found.judgements, *found.explored)]),
         factors_csv=table_csv(_factor_lines(found.factors)),
         sentences=(*session_sentences(found), *sentences(found.diagnostics)),
     )
 
 
-def arm_table(rows: Sequence[Row]) -> list[dict[str, str]]:
+def arm_table(rows: Sequence[Row], planned_blocks: int | None = None) -> list[dict[str, str]]:
     """One line per arm and metric: median, population SD, quartiles, how many cells, and how many were not usable.
 
-    `mark` is `1×` for a single pass, which has no SD.
+    `mark` is `1×` for a single pass, which has no SD, and † for fewer cells than the plan has blocks.
     """
     order: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
@@ -84,11 +84,17 @@ def arm_table(rows: Sequence[Row]) -> list[dict[str, str]]:
                 "tainted": str(sum(1 for row in mine if row.usability == "tainted")),
                 "void": str(sum(1 for row in mine if row.usability == "void")),
                 "excluded": str(sum(1 for row in mine if row.excluded_by)),
-                "mark": "1×" if summary and summary.count == 1 else "",
+                "mark": _mark(summary, planned_blocks),
                 "states": " ".join(f"{state}={count}" for state, count in _states(mine)),
             }
         )
     return lines + _carried_lines(rows)
+
+
+def _mark(summary: Summary | None, planned_blocks: int | None) -> str:
+    count = summary.count if summary else 0
+    fewer = "†" if planned_blocks is not None and count < planned_blocks else ""
+    return f"1×{fewer}" if count == 1 else fewer
 
 
 def _carried_lines(rows: Sequence[Row]) -> list[dict[str, str]]:
