@@ -111,6 +111,8 @@ def _labels(ranks: Sequence[int | None]) -> list[str]:
     Beside an unknown cluster nothing is called LITTLE, and a lone known one is CORE: the unknown may be either.
     """
     highest = max((rank for rank in ranks if rank is not None), default=-1)
+    last = highest if None not in ranks else highest + 1
+    middle = {rank for rank in ranks if rank is not None and 0 < rank < last}
     words = []
     for rank in ranks:
         if rank is None:
@@ -122,7 +124,7 @@ def _labels(ranks: Sequence[int | None]) -> list[str]:
         elif rank == highest and None not in ranks:
             words.append("LITTLE")
         else:
-            words.append("MID" if highest == 2 else f"MID{rank}")
+            words.append("MID" if len(middle) == 1 else f"MID{rank}")
     return words
 
 

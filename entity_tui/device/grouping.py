@@ -11,7 +11,26 @@ from entity_tui.device.core_names import name_cores
 from entity_tui.device.cpu_tree import CpuTree
 from entity_tui.device.topology import Topology
 
-Key = tuple[tuple[int, int] | None, int | None, tuple[int, ...] | None]
+Key = tuple[tuple[int, int] | None, int | None, tuple[int, ...] | None, int | None]
+"""Design, top speed, physical cluster, and the capacity where there is no speed."""
+
+
+def _key(draft: Draft) -> Key:
+    speed = draft.core.max_freq_khz
+    return kind_of(draft.core), speed, draft.physical, None if speed is not None else draft.core.capacity
+
+
+def _fits(draft: Draft, key: Key, members: Sequence[Draft]) -> bool:
+    """True when nothing known of a core speaks against a group."""
+    kind, speed, capacity = kind_of(draft.core), draft.core.max_freq_khz, draft.core.capacity
+    capacities = {member.core.capacity for member in members if member.core.capacity is not None}
+    return (
+        (kind is None or key[0] == kind)
+        and (speed is None or key[1] == speed)
+        and (draft.physical is None or key[2] is None or key[2] == draft.physical)
+        and (key[2] is None or draft.core.cpu in key[2])
+        and (capacity is None or not capacities or capacity in capacities)
+    )
 
 
 def group_cores(drafts: Sequence[Draft]) -> list[list[Draft]]:
@@ -21,28 +40,20 @@ def group_cores(drafts: Sequence[Draft]) -> list[list[Draft]]:
     groups: dict[Key, list[Draft]] = {}
     waiting: list[Draft] = []
     for draft in drafts:
-        kind, freq = kind_of(draft.core), draft.core.max_freq_khz
-        if kind is None or freq is None:
+        key = _key(draft)
+        if key[0] is None or key[1] is None:
             waiting.append(draft)
         else:
-            groups.setdefault((kind, freq, draft.physical), []).append(draft)
+            groups.setdefault(key, []).append(draft)
     lone: dict[Key, list[Draft]] = {}
     for draft in waiting:
-        kind, freq = kind_of(draft.core), draft.core.max_freq_khz
-        fitting = [
-            key
-            for key in groups
-            if (kind is None or key[0] == kind)
-            and (freq is None or key[1] == freq)
-            and (draft.physical is None or key[2] is None or key[2] == draft.physical)
-            and (key[2] is None or draft.core.cpu in key[2])
-        ]
-        marked = kind is not None or freq is not None or draft.physical is not None
+        fitting = [key for key, members in groups.items() if _fits(draft, key, members)]
+        marked = any(mark is not None for mark in _key(draft))
         if len(fitting) == 1 and marked:
             groups[fitting[0]].append(draft)
             draft.sources["cluster"] = "the only cluster that fits what is known of this core"
         else:
-            lone.setdefault((kind, freq, draft.physical), []).append(draft)
+            lone.setdefault(_key(draft), []).append(draft)
     return [*groups.values(), *lone.values()]
 
 

@@ -29,10 +29,25 @@ def core_weights(topology: Topology) -> tuple[dict[int, int | None], str]:
     return {core.cpu: None for core in usable}, "none"
 
 
+def cluster_ranks(topology: Topology) -> dict[int, int]:
+    """Each usable CPU's cluster rank, 0 the fastest; unknown ranks last."""
+    ranks = {cluster.index: cluster.rank for cluster in topology.clusters}
+    found: dict[int, int] = {}
+    for cpu in topology.usable:
+        core = topology.core(cpu)
+        rank = None if core is None else ranks.get(core.cluster)
+        found[cpu] = len(ranks) if rank is None else rank
+    return found
+
+
 def ranked(topology: Topology) -> tuple[int, ...]:
-    """Usable CPUs fastest first, equals by CPU number, unknown ones last."""
+    """Usable CPUs fastest first, unknown ones last; equals by their cluster's rank, then by CPU number.
+
+    ENTITY leaves the order among equals open; here a bigger design of the same clock goes first.
+    """
     weights, _ = core_weights(topology)
-    return tuple(sorted(weights, key=lambda cpu: (-(weights[cpu] or 0), cpu)))
+    ranks = cluster_ranks(topology)
+    return tuple(sorted(weights, key=lambda cpu: (-(weights[cpu] or 0), ranks[cpu], cpu)))
 
 
 def fastest(topology: Topology, k: int) -> tuple[int, ...]:
@@ -46,7 +61,8 @@ def slowest(topology: Topology, k: int) -> tuple[int, ...]:
     known = [cpu for cpu in weights if weights[cpu] is not None]
     if signal == "none":
         known = list(weights)
-    known.sort(key=lambda cpu: (weights[cpu] or 0, cpu))
+    ranks = cluster_ranks(topology)
+    known.sort(key=lambda cpu: (weights[cpu] or 0, -ranks[cpu], cpu))
     return tuple(sorted(known[: max(0, k)]))
 
 

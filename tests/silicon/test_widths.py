@@ -107,6 +107,25 @@ def test_capacity_ranks_only_when_every_core_has_one() -> None:
     assert widths(topology_of(clocks)).decode_mask == "3f"  # without capacity the clock ranks them
 
 
+def test_of_equal_clocks_the_bigger_design_goes_first() -> None:
+    files = {f"{CPU}/present": "0-7\n", f"{CPU}/online": "0-7\n"}
+    for cpu in range(8):
+        files[f"{CPU}/cpu{cpu}/cpufreq/cpuinfo_max_freq"] = "1804800\n"
+        files[f"{CPU}/cpu{cpu}/regs/identification/midr_el1"] = "0x51af8014\n" if cpu < 4 else "0x51af8001\n"
+    topology = read_facts(snapshot_of(files)).topology
+    assert fastest(topology, 4) == (4, 5, 6, 7)
+    assert slowest(topology, 4) == (0, 1, 2, 3)
+
+
+def test_capacity_alone_makes_clusters() -> None:
+    topology = topology_of([None] * 8, capacities=[462] * 4 + [1024] * 4)
+    assert [(cluster.label, cluster.cpus) for cluster in topology.clusters] == [
+        ("PERF", (4, 5, 6, 7)),
+        ("LITTLE", (0, 1, 2, 3)),
+    ]
+    assert widths(topology).pin_mask == "f0"
+
+
 def test_big_cores_may_be_numbered_first() -> None:
     found = widths(topology_of([2_400_000] * 4 + [1_800_000] * 4))
     assert (found.decode, found.decode_mask, found.efficiency_mask) == (4, "f", "f0")
