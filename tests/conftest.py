@@ -10,5 +10,7 @@ pytest_plugins = [
     "tests.fixtures.tools",
     "tests.fixtures.adb",
     "tests.fixtures.phone",
+    "tests.fixtures.ssh",
+    "tests.fixtures.wire",
     "tests.fixtures.engine",
 ]
