@@ -12,5 +12,7 @@ pytest_plugins = [
     "tests.fixtures.phone",
     "tests.fixtures.ssh",
     "tests.fixtures.wire",
+    "tests.fixtures.ssh",
+    "tests.fixtures.wire",
     "tests.fixtures.engine",
 ]
