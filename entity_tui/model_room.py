@@ -38,8 +38,8 @@ class ModelRoom:
 
     async def read(self) -> None:
         """Read the headers of the device's models over the link; never raises, `problem` says what went wrong."""
-        from entity_tui.engine.model_survey import survey
         from entity_tui.engine.own_catalog import load_catalog
+        from entity_tui.model_survey import survey
 
         session, transport = self._session, self._session.transport
         if self.reading or transport is None or session.view.facts is None:
@@ -48,7 +48,7 @@ class ModelRoom:
         self._read_for = self._key()
         try:
             entries = await asyncio.to_thread(load_catalog, config.config_folder())
-            self.rows = await survey(transport, entries, catalog=True, facts=session.view.facts)
+            self.rows = await survey(transport, entries, catalog=True, snapshot=session.view.snapshot)
             self.problem = None
             read = sum(row.census.read_bytes for row in self.rows if row.census is not None)
             here = sum(1 for row in self.rows if row.path)

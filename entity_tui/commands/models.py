@@ -72,7 +72,7 @@ def _rows(device: str | None, speed: float | None, snapshot: Path | None, catalo
         return catalog_rows(entries, known_of(facts, taken_at="snapshot"))
 
     async def work(transport: Transport) -> tuple[ModelRow, ...]:
-        from entity_tui.engine.model_survey import survey
+        from entity_tui.model_survey import survey
 
         return await survey(transport, entries, catalog=catalog)
 
@@ -136,7 +136,7 @@ def _inspected(
     if device is not None:
 
         async def work(transport: Transport) -> ModelRow:
-            from entity_tui.engine.model_survey import survey_one
+            from entity_tui.model_survey import survey_one
 
             return await survey_one(transport, model, entries)
 

@@ -119,7 +119,7 @@ def _rows(
         return catalog_rows(entries, _with_free(known, free_bytes))
 
     async def work(transport: Transport) -> tuple[ModelRow, ...]:
-        from entity_tui.engine.model_survey import survey, survey_with_probe
+        from entity_tui.model_survey import survey, survey_with_probe
 
         if probe:
             return await survey_with_probe(transport, entries, free_bytes=free_bytes)

@@ -12,10 +12,10 @@ import pytest
 
 from entity_tui.engine.fetch import file_sha256
 from entity_tui.engine.model_files import count_models, local_census, remote_header
-from entity_tui.engine.model_survey import survey, survey_one
 from entity_tui.engine.own_catalog import load_catalog
 from entity_tui.engine.remote_hash import remote_sha256
 from entity_tui.errors import EntityError
+from entity_tui.model_survey import survey, survey_one
 from entity_tui.models.catalog import shipped_catalog
 from entity_tui.models.census import census
 from entity_tui.models.on_device import ModelFile, find_models
