@@ -47,6 +47,8 @@ class Arm:
     """What the arm's own engine and model are; empty where they are the plan's."""
     command: tuple[str, ...] = ()
     """A whole foreign command line instead of llama-bench."""
+    marks: tuple[str, ...] = ()
+    """What an experiment does differently in this arm, in its own words (the controls of equivalence)."""
     incapable: str = ""
     """Why this arm cannot run here, in words; such an arm is listed with its reason and never run."""
     same_as: str = ""

@@ -16,6 +16,7 @@ from entity_tui.experiments.launches import mask_text
 from entity_tui.experiments.plan import Plan, cell_key
 from entity_tui.experiments.states import state
 from entity_tui.experiments.surroundings import surroundings
+from entity_tui.experiments.sustained_rows import PASS_METRIC, SUSTAINED, retention_rows
 from entity_tui.records.journal_events import CellEvent, GateOutcome, LaunchEnd
 from entity_tui.records.schema import Metric, Phase, Role, Row, Usability, metric_row
 
@@ -104,6 +105,8 @@ def cell_rows(context: RunContext, event: CellEvent, files: Mapping[str, bytes])
     if usability is not Usability.VOID and {Phase.PREFILL, Phase.DECODE} <= set(values):
         ttft = ttft_derived_ms(values[Phase.PREFILL], values[Phase.DECODE], plan.n_prompt)
         rows.append(metric_row(replace(base, phase=Phase.CELL), Metric.TTFT_DERIVED_MS, ttft))
+    if plan.experiment == SUSTAINED and usability is not Usability.VOID:
+        rows += retention_rows(base, phases)
     if Phase.DECODE in values and usability is not Usability.VOID and not arm.command:
         rows += power.rows(base, plan.n_gen, values.get(Phase.DECODE))
     if not rows or (usability is Usability.VOID and found != "warmup"):
@@ -263,10 +266,24 @@ def _reason_row(base: Row, context: RunContext, arm: Arm, phases: list[tuple[Lau
 def _phase_row(base: Row, context: RunContext, arm: Arm, launch: LaunchEnd, phase: PhaseResult) -> Row | None:
     result = phase.result
     row = _launched(base, context, arm, launch, phase)
+    if phase.measure is not None:
+        found = phase.measure
+        return replace(
+            row,
+            metric=found.metric,
+            value=found.value,
+            unit=found.unit or None,
+            better=found.better or None,
+            n_tokens=found.n_tokens,
+            duration_s=found.seconds,
+        )
     if result is None:
         return None
     tokens = result.tokens * max(1, len(result.samples_ns))
-    metric = Metric.PROMPT_TOK_S if launch.phase == Phase.PREFILL else Metric.DECODE_TOK_S
+    metric: str = Metric.PROMPT_TOK_S if launch.phase == Phase.PREFILL else Metric.DECODE_TOK_S
+    if context.plan.experiment == SUSTAINED:
+        metric = PASS_METRIC
+        row = replace(row, phase=Phase.DECODE, unit="tok/s", better="higher")
     return metric_row(row, metric, result.rate_tok_s, n_tokens=tokens, duration_s=result.seconds)
 
 

@@ -10,11 +10,15 @@ from entity_tui.engine.log_lines import EngineLog, classify, parse_log
 from entity_tui.experiments.arms import Arm, PhaseSetting
 from entity_tui.experiments.launches import WARMUP_GENERATE, WARMUP_PROMPT
 from entity_tui.experiments.plan import Plan
+from entity_tui.experiments.readings import Measure, read_pattern, read_perplexity
 from entity_tui.experiments.states import exit_states
 from entity_tui.records.journal_events import LaunchEnd
 from entity_tui.records.schema import Phase, Role
 
 TEXT = "utf-8"
+ISA_LADDER = "isa-ladder"
+NO_BACKEND = "CPU backend is not loaded"
+"""What llama-bench says when the one variant in its folder is not for this CPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,8 @@ class PhaseResult:
     detail: str = ""
     result: BenchResult | None = None
     log: EngineLog = field(default_factory=EngineLog)
+    measure: Measure | None = None
+    """The number of a program that is not llama-bench."""
 
 
 def _text(files: Mapping[str, bytes], name: str) -> str:
@@ -35,14 +41,18 @@ def judge_launch(plan: Plan, arm: Arm, launch: LaunchEnd, files: Mapping[str, by
     """The state of one launch, and its number only when it ended well, says one whole thing, and what was asked for."""
     stderr = _text(files, f"{launch.phase}.err")
     log = parse_log(stderr)
+    if plan.experiment == ISA_LADDER and NO_BACKEND in stderr:
+        return PhaseResult("skipped_incapable", "this CPU lacks what the variant needs", None, log)
     if launch.exit_code != 0 and launch.state in ("", OK, "workload_error"):
         found, detail = classify(launch.exit_code, stderr, exit_states())
         return PhaseResult(found, detail, None, log)
     if launch.state not in ("", OK):
         detail = launch.detail or classify(launch.exit_code, stderr, exit_states())[1]
         return PhaseResult(launch.state, detail, None, log)
-    if arm.command:
-        return PhaseResult(OK, "", None, log)
+    if launch.mask_ok is False:
+        return PhaseResult("affinity_mismatch", _mask_words(launch), None, log)
+    if plan.instrument != "llama-bench":
+        return _other(plan, launch, files, log)
     output = parse_bench(_text(files, f"{launch.phase}.out"))
     if output.state != OK:
         return PhaseResult(output.state, output.detail, None, log)
@@ -50,9 +60,34 @@ def judge_launch(plan: Plan, arm: Arm, launch: LaunchEnd, files: Mapping[str, by
     problem = _mismatch(output.results, wanted, setting_of(arm, launch.phase))
     if problem:
         return PhaseResult("config_mismatch", problem, None, log)
-    if launch.mask_ok is False:
-        return PhaseResult("affinity_mismatch", _mask_words(launch), output.results[0], log)
+    if _left_the_cpu(arm, output.results[0]):
+        return PhaseResult("config_mismatch", "the engine used a GPU where the arm asks for the CPU", None, log)
     return PhaseResult(OK, "", output.results[0], log)
+
+
+def _left_the_cpu(arm: Arm, result: BenchResult) -> bool:
+    """A CPU arm has to prove that it is one: `-dev none` must come back in the engine's own report."""
+    flags = list(arm.flags)
+    asked = "-dev" in flags and flags[flags.index("-dev") + 1 :][:1] == ["none"]
+    return asked and result.devices not in ("", "none")
+
+
+def _other(plan: Plan, launch: LaunchEnd, files: Mapping[str, bytes], log: EngineLog) -> PhaseResult:
+    """A launch of a program that is not llama-bench: a pattern's number, a text, or a perplexity series."""
+    stdout, stderr = _text(files, f"{launch.phase}.out"), _text(files, f"{launch.phase}.err")
+    if plan.instrument == "command":
+        found = read_pattern(stdout + stderr, plan.options or {})
+        if isinstance(found, str):
+            return PhaseResult("output_malformed", found, None, log)
+        return PhaseResult(OK, "", None, log, found)
+    if launch.phase == "text":
+        if not stdout:
+            return PhaseResult("output_malformed", "no text", None, log)
+        return PhaseResult(OK, "", None, log, Measure("text_bytes", float(len(stdout.encode())), "bytes"))
+    series = read_perplexity(stdout, stderr)
+    if not series.chunks or series.final is None:
+        return PhaseResult("output_malformed", "no perplexity in the output", None, log)
+    return PhaseResult(OK, "", None, log, Measure("perplexity", series.final, "", "lower", len(series.chunks)))
 
 
 def setting_of(arm: Arm, phase: str) -> PhaseSetting:

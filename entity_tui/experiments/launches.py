@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from entity_tui.engine.command_lines import bench_argv, engine_env
+from entity_tui.engine.command_lines import bench_argv, completion_argv, engine_env, perplexity_argv
 from entity_tui.experiments.arms import Arm, PhaseSetting
 from entity_tui.experiments.flatplan import Launch
 from entity_tui.experiments.plan import Plan
@@ -85,6 +86,10 @@ def cell_launches(plan: Plan, arm: Arm, role: str) -> tuple[Launch, ...]:
     """
     if arm.command:
         return (command_launch(plan, arm),)
+    if plan.instrument == "equivalence":
+        return equivalence_launches(plan, arm)
+    if plan.experiment == "sustained" and role != "warmup":
+        return sustained_launches(plan, arm)
     if role == "warmup":
         prompt, generate, repetitions = min(WARMUP_PROMPT, plan.n_prompt), min(WARMUP_GENERATE, plan.n_gen), 1
     else:
@@ -99,6 +104,42 @@ def cell_launches(plan: Plan, arm: Arm, role: str) -> tuple[Launch, ...]:
             bench_launch(plan, arm, Phase.DECODE, arm.decode, n_prompt=0, n_gen=generate, repetitions=repetitions)
         )
     return tuple(found)
+
+
+def sustained_launches(plan: Plan, arm: Arm) -> tuple[Launch, ...]:
+    """Decode launches back to back for as long as the plan says: only the time to load the model lies between them."""
+    count = int((plan.options or {}).get("launches", "1"))
+    whole = bench_launch(
+        plan, arm, Phase.DECODE, arm.decode, n_prompt=0, n_gen=plan.n_gen, repetitions=plan.repetitions
+    )
+    return tuple(replace(whole, phase=f"decode_{number:03d}") for number in range(1, count + 1))
+
+
+def equivalence_launches(plan: Plan, arm: Arm) -> tuple[Launch, ...]:
+    """Greedy text, then perplexity over a text file on the device, both with the arm's threads and mask."""
+    options = plan.options or {}
+    prompt = options["prompt"] + (options["more"] if "more" in arm.marks else "")
+    chunks = int(options["other_chunks" if "chunks" in arm.marks else "chunks"])
+    model = arm.model_path or plan.model.path
+    threads = arm.decode.threads
+    shared = {
+        "threads": threads,
+        "mask": mask_text(arm.decode.mask),
+        "env": engine_env(plan.engine.directory, arm.env),
+        "wall_limit_s": plan.limits.launch_s,
+        "directory": plan.engine.directory,
+    }
+    text = completion_argv(plan.engine.completion, model, prompt, n_gen=plan.n_gen, threads=threads, flags=arm.flags)
+    series = perplexity_argv(
+        plan.engine.perplexity,
+        model,
+        options["text"],
+        chunks=chunks,
+        threads=threads,
+        n_ctx=int(options["n_ctx"]),
+        flags=arm.flags,
+    )
+    return (Launch(phase="text", argv=text, **shared), Launch(phase="perplexity", argv=series, **shared))  # type: ignore[arg-type]
 
 
 def command_lines(launches: Sequence[Launch]) -> tuple[str, ...]:

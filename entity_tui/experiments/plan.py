@@ -196,6 +196,7 @@ def cell_key(plan: Plan, arm: Arm) -> str:
         "flags": arm.flags,
         "env": plain(arm.env),
         "command": arm.command,
+        "marks": arm.marks,
         "tokens": [plan.n_prompt, plan.n_gen, plan.n_depth, plan.repetitions],
         "load": plan.load_mode,
         "options": plain(plan.options),

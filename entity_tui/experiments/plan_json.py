@@ -54,5 +54,6 @@ def _arm(row: Mapping[str, Any]) -> Arm:
             "flags": tuple(row["flags"]),
             "env": MappingProxyType(dict(row["env"])),
             "command": tuple(row["command"]),
+            "marks": tuple(row["marks"]),
         }
     )
