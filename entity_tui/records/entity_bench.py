@@ -44,6 +44,8 @@ UNITS_OF_THEIRS = {
 }
 """Every pass metric with its unit, in the order of the export."""
 
+ORDER_OF_THEIRS = {name: place for place, name in enumerate(UNITS_OF_THEIRS)}
+
 WHOLE_NUMBERS = frozenset({"peak_thermal_status", "sample_elapsed", "sample_thermal_status"})
 AGGREGATES = ("median", "stddev")
 
@@ -232,6 +234,8 @@ def write_entity_bench(
     for arm in arms:
         mine = [row for row in measured if row.arm == arm]
         passes = [row for row in mine if row.role != Role.AGGREGATE and row.value is not None and theirs(row.metric)]
+        if compute:
+            passes.sort(key=lambda row: ORDER_OF_THEIRS.get(theirs(row.metric), len(ORDER_OF_THEIRS)))
         taken = [line for line in samples if line[0] == arm]
         numbers = {str(row.block) for row in passes if row.block is not None}
         numbers |= {line[1].partition(":")[0] for line in taken}

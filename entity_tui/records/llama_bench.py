@@ -191,7 +191,7 @@ def _line(rows: Sequence[Row], phase: str) -> dict[str, Any]:
     return {
         "build_commit": commit.strip("()") or "unknown",
         "build_number": int(number[1:]) if number[1:].isdigit() else 0,
-        "model_filename": f"{first.model_name or 'model'}.gguf",
+        "model_filename": f"{(first.model_name or 'model').removesuffix('.gguf')}.gguf",
         "model_type": first.model_quant or "",
         "n_threads": first.threads_requested or 0,
         "cpu_mask": f"0x{first.mask_applied or first.mask_requested or '0'}",

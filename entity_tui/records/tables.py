@@ -92,9 +92,10 @@ def arm_table(rows: Sequence[Row], planned_blocks: int | None = None) -> list[di
 
 
 def _mark(summary: Summary | None, planned_blocks: int | None) -> str:
-    count = summary.count if summary else 0
-    fewer = "†" if planned_blocks is not None and count < planned_blocks else ""
-    return f"1×{fewer}" if count == 1 else fewer
+    if summary is None:
+        return ""
+    fewer = "†" if planned_blocks is not None and summary.count < planned_blocks else ""
+    return f"1×{fewer}" if summary.count == 1 else fewer
 
 
 def _carried_lines(rows: Sequence[Row]) -> list[dict[str, str]]:
