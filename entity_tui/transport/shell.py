@@ -101,8 +101,7 @@ class ShellTransport(Transport):
 
     async def close(self) -> None:
         """End what still runs through the link, then let go of it."""
-        for channel in tuple(self._channels):
-            await self._end(channel)
+        await asyncio.gather(*(self._end(channel) for channel in tuple(self._channels)))
         await self._close_link()
 
     async def greet(self) -> None:

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     import asyncssh
 
 SESSION_LIMIT = 8
+URGENT_LIMIT = 2
 """sshd allows ten sessions on a connection and refuses the eleventh; two are kept for ending commands."""
 KEEPALIVE_INTERVAL_S = 3
 KEEPALIVE_COUNT = 3
 CONNECT_TIMEOUT_S = 10
 _DESTINATION = re.compile(
-    r"^(?:(?P<user>[^@\s]+)@)?(?:\[(?P<six>[0-9A-Fa-f:.%]+)\]|(?P<host>[^:\s@/\[\]]+))(?::(?P<port>\d{1,5}))?$"
+    r"^(?:(?P<user>[^@\s]+)@)?(?:\[(?P<six>[0-9A-Fa-f:.]+(?:%\w+)?)\]|(?P<host>[^:\s@/\[\]]+))(?::(?P<port>\d{1,5}))?$"
 )
 
 
@@ -83,7 +84,7 @@ class SshTransport(ShellTransport):
         self._jump = SshTransport(jump, config=config, client_keys=client_keys, trust_file=trust_file) if jump else None
         self._trust_file = trust_file or ssh_keys.default_trust_file()
         self._connection: asyncssh.SSHClientConnection | None = None
-        self._sessions = asyncio.Semaphore(SESSION_LIMIT)
+        self._count_anew()
         self._connecting = asyncio.Lock()
         self._trouble = DeviceState.OFFLINE
 
@@ -114,7 +115,11 @@ class SshTransport(ShellTransport):
             except TransportError:
                 self._trouble = DeviceState.OFFLINE
                 raise
-            self._sessions = asyncio.Semaphore(SESSION_LIMIT)
+            self._count_anew()
+
+    def _count_anew(self) -> None:
+        self._sessions = asyncio.Semaphore(SESSION_LIMIT)
+        self._urgent = asyncio.Semaphore(URGENT_LIMIT)
 
     async def _connect(self) -> asyncssh.SSHClientConnection:
         import asyncssh
@@ -203,11 +208,16 @@ class SshTransport(ShellTransport):
             await self._jump._close_link()
 
     async def _open(self, command: str, *, timeout_s: float) -> Channel:
-        sessions = self._sessions
+        return await self._open_counted(command, self._sessions, timeout_s)
+
+    async def _open_urgent(self, command: str, *, timeout_s: float) -> Channel:
+        return await self._open_counted(command, self._urgent, timeout_s)
+
+    async def _open_counted(self, command: str, sessions: asyncio.Semaphore, timeout_s: float) -> Channel:
         try:
             await asyncio.wait_for(sessions.acquire(), timeout_s)
         except TimeoutError as error:
-            raise LinkLost(f"No free session within {timeout_s:g} s", detail=f"{SESSION_LIMIT} are in use") from error
+            raise LinkLost(f"No free session within {timeout_s:g} s", detail="all of them are in use") from error
         released = False
 
         def release() -> None:
@@ -221,9 +231,6 @@ class SshTransport(ShellTransport):
         except BaseException:
             release()
             raise
-
-    async def _open_urgent(self, command: str, *, timeout_s: float) -> Channel:
-        return await self._open_session(command, lambda: None, timeout_s)
 
     async def _open_session(self, command: str, release: Any, timeout_s: float) -> Channel:
         import asyncssh
