@@ -18,6 +18,7 @@ INTERRUPTED = 130
 
 COMMANDS: dict[str, tuple[str, str]] = {
     # name: (module, one line of help). The help stands here so that --help imports nothing.
+    "backends": ("backends", "CPU or GPU?"),
     "bench": ("bench", "Run the ablation (or a plan of your own) on the device."),
     "chat": ("chat", "Talk to a model that runs on the device."),
     "clean": ("clean", "Remove what entity-tui left on a device."),
@@ -29,10 +30,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "devicetree": ("devicetree", "Apply every width rule to an SoC nobody owns."),
     "doctor": ("doctor", "Check this computer and the device, and say what to do."),
     "engine": ("engine", "Find, install and check llama.cpp on the device."),
+    "equivalence": ("equivalence", "Does scheduling change the answer?"),
     "history": ("history", "List, compare and export what was measured."),
     "import": ("import_runs", "Take in results of other tools."),
+    "isa-ladder": ("isa_ladder", "What is each CPU backend variant worth?"),
+    "kernels": ("kernels", "What do repack and KleidiAI earn?"),
+    "measure": ("measure", "Measure any other engine by its own command line."),
     "models": ("models", "What is in a model file, and which ones the device has."),
     "monitor": ("monitor", "Stream what the device measures of itself."),
+    "observer": ("observer", "What does the instrument cost?"),
     "placement": ("placement", "Should threads be pinned on this device?"),
     "portability": ("portability", "Which mechanisms this target really exposes."),
     "predict": ("predict", "How fast will a model be, before it is there?"),
@@ -43,6 +49,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("serve", "An OpenAI-compatible address for the device's model."),
     "sim": ("sim", "Start or steer a simulated phone."),
     "snapshot": ("snapshot", "Save everything the device says of itself to a file."),
+    "sustained": ("sustained", "What is left after minutes?"),
+    "sweep": ("sweep", "Which decode width?"),
     "topology": ("topology", "Cores, clusters, widths and masks."),
     "tour": ("tour", "The whole story without a terminal: topology, variants, monitor, a quick ablation, CSV."),
     "variants": ("variants", "Which CPU backend variants can run here, and which will."),

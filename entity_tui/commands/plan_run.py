@@ -40,7 +40,8 @@ def run_command(
 
     async def use(transport: Transport) -> int:
         ready = await ready_device(transport, options, engines, models)
-        return await _use(transport, ready, options, build(ready.setting), condition)
+        code, _ = await run_ready(transport, ready, options, build(ready.setting), condition)
+        return code
 
     return with_device(options.device, use, speed=options.speed)
 
@@ -65,7 +66,19 @@ async def ready_device(
     )
 
 
-async def _use(transport: Transport, ready: Ready, options: RunOptions, plan: Plan, condition: FailOn | None) -> int:
+async def run_ready(
+    transport: Transport,
+    ready: Ready,
+    options: RunOptions,
+    plan: Plan,
+    condition: FailOn | None = None,
+    *,
+    refused_is_failure: bool = True,
+) -> tuple[int, list[RunResult]]:
+    """Show or run a plan on a device that is ready and print what came out; (exit code, results).
+
+    The results are empty for a dry run. `refused_is_failure` false is for plans in which an arm may rightly not run.
+    """
     from entity_tui import config
     from entity_tui.experiments.context import clock_factor
     from entity_tui.experiments.estimate import estimate, sleep_words, words
@@ -77,7 +90,7 @@ async def _use(transport: Transport, ready: Ready, options: RunOptions, plan: Pl
             print_json(plan_json(plan, cost))
         else:
             print_plan(plan, cost, sleep_words(ready.facts))
-        return 0
+        return 0, []
     click.echo(f"{plan.title}: {words(cost)} {sleep_words(ready.facts)}", err=True)
     if cost.needs_confirmation and not options.assume_yes and sys.stdin.isatty():
         click.confirm("Start it?", abort=True, err=True)
@@ -85,10 +98,9 @@ async def _use(transport: Transport, ready: Ready, options: RunOptions, plan: Pl
         results = await _sessions(transport, plan, ready, store, Teller(as_jsonl=options.as_jsonl))
         code = 0
         for result in results:
-            code = max(code, _report(result, options, condition))
-        _replicated(store, results, options)
+            code = max(code, _report(result, options, condition, refused_is_failure=refused_is_failure))
     await _done(options, results[-1])
-    return code
+    return code, results
 
 
 async def _sessions(transport: Transport, plan: Plan, ready: Ready, store: RunStore, teller: Teller) -> list[RunResult]:
@@ -129,7 +141,9 @@ async def _sessions(transport: Transport, plan: Plan, ready: Ready, store: RunSt
     return results
 
 
-def _report(result: RunResult, options: RunOptions, condition: FailOn | None) -> int:
+def _report(
+    result: RunResult, options: RunOptions, condition: FailOn | None, *, refused_is_failure: bool = True
+) -> int:
     if options.as_json:
         print_json(result_json(result))
     elif options.as_jsonl:
@@ -138,7 +152,8 @@ def _report(result: RunResult, options: RunOptions, condition: FailOn | None) ->
         print_result(result)
     if options.csv is not None:
         write_export(result, options)
-    code = 0 if result.outcome == "done" and _every_arm_measured(result) else FAILED
+    complete = _every_arm_measured(result) or not refused_is_failure
+    code = 0 if result.outcome == "done" and complete else FAILED
     if condition is None:
         return code
     return max(code, _gate(result, condition, strict=options.strict))

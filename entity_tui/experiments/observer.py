@@ -1,4 +1,4 @@
-"""Observer: what does the instrument cost? The same arm bare, and under the runner with its recorder, block by block."""
+"""Observer: what does the instrument cost? The same arm bare and under the runner with its recorder, in blocks."""
 
 from __future__ import annotations
 
