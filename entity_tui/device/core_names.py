@@ -183,21 +183,22 @@ def _from_peers(
 ) -> dict[int, Named]:
     """An unlisted core shares its design with its cpufreq policy when all listed members agree."""
     found: dict[int, Named] = {}
+    kinds: dict[tuple[int, ...], set[tuple[int, int]]] = {}
     for core in cores:
         if core.cpu in known:
             continue
         group = physical.get(core.cpu) or next(
             (policy.related for policy in tree.policies if core.cpu in policy.related and len(policy.related) > 1), ()
         )
-        peers = {
-            (peer.implementer, peer.part)
-            for cpu in group
-            if (peer := known.get(cpu)) is not None and peer.implementer is not None and peer.part is not None
-        }
-        if len(peers) == 1:
-            implementer, part = next(iter(peers))
-            if implementer is not None and part is not None:
-                found[core.cpu] = _named(implementer, part, None, None, "same cluster as its listed cores (inferred)")
+        if group not in kinds:
+            kinds[group] = {
+                (peer.implementer, peer.part)
+                for cpu in group
+                if (peer := known.get(cpu)) is not None and peer.implementer is not None and peer.part is not None
+            }
+        if len(kinds[group]) == 1:
+            implementer, part = next(iter(kinds[group]))
+            found[core.cpu] = _named(implementer, part, None, None, "same cluster as its listed cores (inferred)")
     return found
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-HIGHEST_CPU = 4095
-"""The largest CPU number believed; Linux's own limit for arm64 is far below. Larger ones are noise."""
+HIGHEST_CPU = 1023
+"""The largest CPU number believed; Linux builds for arm64 stop at 511. Larger ones are noise."""
 
 _RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?\Z")
 
@@ -15,7 +15,7 @@ def parse_cpu_list(text: str) -> tuple[int, ...] | None:
     """`0-3,8` or `0 1 2` as sorted distinct CPU numbers.
 
     Separators are commas, blanks and line ends. An empty text is the empty set (that is what `offline` reads when
-    nothing is off). A word that is no list (an error message, a descending range, a number beyond 4095) gives None.
+    nothing is off). A word that is no list (an error message, a descending range, a number beyond 1023) gives None.
     """
     cpus: set[int] = set()
     for word in text.replace(",", " ").replace("\0", " ").split():

@@ -58,11 +58,17 @@ def group_cores(drafts: Sequence[Draft]) -> list[list[Draft]]:
 
 
 def _sibling_files(tree: CpuTree) -> int | None:
-    """Distinct `thread_siblings` lines counted from cpu0 up to the first missing file, as llama.cpp counts."""
+    """Distinct `thread_siblings` lines counted from cpu0 up to the first missing file, as llama.cpp counts.
+
+    The list form of the same file is there whenever the mask is, and serves where only it was asked for.
+    """
     seen: set[str] = set()
     cpu = 0
-    while (entry := tree.cpus.get(cpu)) is not None and "topology/thread_siblings" in entry.files:
-        seen.add(entry.files["topology/thread_siblings"].strip())
+    while (entry := tree.cpus.get(cpu)) is not None:
+        text = entry.files.get("topology/thread_siblings", entry.files.get("topology/thread_siblings_list"))
+        if text is None:
+            break
+        seen.add(text.strip())
         cpu += 1
     return len(seen) or None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -85,7 +86,9 @@ class Topology:
 
     def core(self, cpu: int) -> Core | None:
         """The core with that kernel number, None when there is none."""
-        return next((core for core in self.cores if core.cpu == cpu), None)
+        place = bisect_left(self.cores, cpu, key=lambda core: core.cpu)
+        found = self.cores[place] if place < len(self.cores) else None
+        return found if found is not None and found.cpu == cpu else None
 
     @property
     def usable(self) -> tuple[int, ...]:
@@ -93,7 +96,8 @@ class Topology:
         known = tuple(core.cpu for core in self.cores)
         if self.online is None:
             return tuple(core.cpu for core in self.cores if core.online is not False)
-        return tuple(cpu for cpu in known if cpu in set(self.online)) or known
+        online = set(self.online)
+        return tuple(cpu for cpu in known if cpu in online) or known
 
     @property
     def shape(self) -> str:
