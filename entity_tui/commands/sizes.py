@@ -12,9 +12,12 @@ _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$", re.I)
 
 
 def parse_size(text: str) -> int:
-    """Bytes of a size with a decimal (GB) or binary (GiB) unit. Raises UsageError."""
+    """Whole bytes of a size with a decimal (GB) or binary (GiB) unit, rounded down: 2.2GiB is not over 2.2 GiB.
+
+    Raises UsageError.
+    """
     match = _SIZE.match(text)
     unit = match[2].lower() if match else ""
     if match is None or unit not in _UNITS or len(match[1]) > 18:
         raise UsageError(f"{text!r} is not a size.", fix="Write 3.4GiB, 773MB, or a number of bytes.")
-    return round(float(match[1]) * _UNITS[unit])
+    return int(float(match[1]) * _UNITS[unit])
