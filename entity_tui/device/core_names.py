@@ -211,7 +211,9 @@ def _from_one_block(
         return {}
     speeds = {core.max_freq_khz for core in cores if core.max_freq_khz is not None}
     groups = {physical.get(core.cpu) for core in cores}
-    if len(speeds) > 1 or len(groups) > 1 or (None in groups and any(core.max_freq_khz is None for core in cores)):
+    alike = len(speeds) <= 1 and len(groups) == 1
+    told = None not in groups or all(core.max_freq_khz is not None for core in cores)
+    if len(cores) > 1 and not (alike and told):
         notes.append("cpuinfo has one block for all cores: it names the core that read it, the others are unnamed")
         return {}
     return {
