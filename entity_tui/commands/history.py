@@ -96,17 +96,19 @@ def show(run: str, as_json: bool) -> None:
     from entity_tui.records.places import run_of
     from entity_tui.records.reanalysis import read_analysis
     from entity_tui.records.replication import replication_of
+    from entity_tui.records.straggler_note import straggler_note
     from entity_tui.records.tables import arm_table
 
     with _store() as store:
         folder = run_of(run, store)
         found = read_analysis(folder)
         info = folder.info()
-        repeated = [item.sentence for item in replication_of(store, folder)]
+        beside = [item.sentence for item in replication_of(store, folder)]
+        beside += [said] if (said := straggler_note(folder, found)) else []
     if as_json:
         lines = [asdict(line) for line in arm_lines(found.rows)]
         tables = arm_table(found.rows, found.declared.rules.planned_blocks)
-        sentences = (*found.tables.sentences, *repeated)
+        sentences = (*found.tables.sentences, *beside)
         print_json({**asdict(info), "arms": lines, "table": tables, "sentences": sentences})
         return
     simulated = f"  simulated, clock ×{info.clock_factor:g}" if info.simulated else ""
@@ -114,7 +116,7 @@ def show(run: str, as_json: bool) -> None:
     click.echo(printable(f"{info.engine} {info.engine_build}  started {info.started_utc}  {info.state}"))
     for line in arm_lines(found.rows):
         click.echo(printable(_arm_text(asdict(line))))
-    for sentence in (*found.tables.sentences, *repeated):
+    for sentence in (*found.tables.sentences, *beside):
         click.echo(printable(sentence))
     for item in external_results(folder):
         words = f"typed by hand, never analysed: {item.label} {item.value:g} {item.unit} ({item.source})"

@@ -22,6 +22,7 @@ from entity_tui.records.run_directory import (
     RunInfo,
 )
 from entity_tui.records.schema import Role, Row
+from entity_tui.records.straggler_note import straggler_note
 from entity_tui.records.tables import arm_table
 
 STYLE = """
@@ -49,7 +50,7 @@ def report_page(run: RunDirectory, *, with_pictures: bool = True) -> tuple[str, 
     info = run.info()
     parts = [
         _heading(info, found),
-        _section("Verdicts", _sentences(found.tables.sentences)),
+        _section("Verdicts", _sentences((*found.tables.sentences, straggler_note(run, found)))),
         *(f"<figure>{_svg(item)}<figcaption>{_text(item.caption)}</figcaption></figure>" for item in drawn),
         _section("Arms", _table(arm_table(found.rows, found.declared.rules.planned_blocks))),
         _section("Comparisons", _csv_table(found.tables.verdicts_csv)),
@@ -101,7 +102,7 @@ def _heading(info: RunInfo, found: Reanalysis) -> str:
 
 
 def _sentences(lines: Iterable[str]) -> str:
-    found = "".join(f"<li>{_text(line)}</li>" for line in lines)
+    found = "".join(f"<li>{_text(line)}</li>" for line in lines if line)
     return f"<ul>{found}</ul>" if found else ""
 
 

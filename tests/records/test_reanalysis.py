@@ -15,12 +15,13 @@ from entity_tui.records.export import read_csv
 from entity_tui.records.external import ExternalResult, add_external, external_results
 from entity_tui.records.marked import compare_marked
 from entity_tui.records.plan_file import declared
-from entity_tui.records.reanalysis import reanalyse
+from entity_tui.records.reanalysis import read_analysis, reanalyse
 from entity_tui.records.replication import replication_of, sessions_of
 from entity_tui.records.report import report_page
 from entity_tui.records.run_directory import RunDirectory, RunInfo
 from entity_tui.records.schema import Metric, Row
 from entity_tui.records.store import RunStore
+from entity_tui.records.straggler_note import straggler_note
 from tests.analysis.rows import scaled, session
 
 BASE = [10.0, 10.4, 9.8, 10.1, 9.9, 10.2, 10.3, 9.7]
@@ -126,6 +127,22 @@ def test_sessions_of_one_plan_are_laid_beside_each_other(tmp_path: Path) -> None
         assert found.replicated == 2
         assert "replicated in 2 of 3 (faster)" in found.sentence
         assert [path.session_id for path in sessions_of(store, run)] == ["night0", "night1", "night2"]
+
+
+def test_the_straggler_bound_stands_beside_the_thread_factor(run: RunDirectory) -> None:
+    found = read_analysis(run)
+    assert straggler_note(run, found) == ""
+    run.write_device("this is no snapshot")
+    assert straggler_note(run, found) == ""
+    cpu = "/sys/devices/system/cpu"
+    files = {f"{cpu}/possible": "0-7", f"{cpu}/online": "0-7", f"{cpu}/present": "0-7"}
+    for number in range(8):
+        files[f"{cpu}/cpu{number}/cpu_capacity"] = "512" if number < 4 else "1024"
+        files[f"{cpu}/cpu{number}/cpufreq/cpuinfo_max_freq"] = "2000000" if number < 4 else "2500000"
+    run.write_device(json.dumps({"files": files, "props": {}}))
+    note = straggler_note(run, found)
+    assert note.startswith("Straggler bound for 8 → 4 threads: ~×1.00 by compute alone")
+    assert "measured ×1.39" in note
 
 
 class Page(HTMLParser):
