@@ -179,7 +179,10 @@ async def _loader(transport: Transport, engine: EngineBuild) -> tuple[str, Check
     if words.end is LaunchEnd.OK:
         return output, CheckItem("launch", Result.OK, f"{program} {flag} ended with 0")
     detail = f"{words.end.value}: {words.detail}" if words.detail else words.end.value
-    return output, CheckItem("launch", Result.FAILED, detail, words.fix)
+    fix = words.fix
+    if transport.simulated and words.end is LaunchEnd.OTHER_MACHINE:
+        fix = "A simulated phone runs engines of this computer; give it a real one with entity-tui sim --engine."
+    return output, CheckItem("launch", Result.FAILED, detail, fix)
 
 
 def _variant(engine: EngineBuild, predicted: str | None, loaded: str | None) -> CheckItem:
@@ -209,7 +212,8 @@ async def _answer(transport: Transport, engine: EngineBuild, model: ModelFile | 
     try:
         answer = await ask_known_answer(transport, engine, model)
     except EntityError as error:
-        return CheckItem("known answer", Result.FAILED, str(error), error.fix)
+        words = " ".join(part for part in (error.title, error.detail) if part)
+        return CheckItem("known answer", Result.FAILED, f"{model.name}: {words}", error.fix)
     if answer.right:
         return CheckItem("known answer", Result.OK, f"{model.name}: {answer.text!r}")
     return CheckItem(
