@@ -22,11 +22,19 @@ else nohup "$@" </dev/null >"$out" 2>"$err" & fi
 pid=$!
 echo "boot $(boot_id)"
 echo "pid $pid"
-s=; { read -r s < "/proc/$pid/stat"; } 2>/dev/null
+tries=0
+while :; do
+  s=; { read -r s < "/proc/$pid/stat"; } 2>/dev/null
+  set -f; set -- ${s##*) }
+  case "${4:-gone}" in "$pid"|gone) break;; esac
+  tries=$((tries+1)); [ $tries -lt 50 ] || break
+  sleep 0.01
+done
 echo "stat $s"
 """
 )
-"""$1 directory, $2 stdout, $3 stderr, then argv. A background child is no group leader, so setsid does not fork."""
+"""$1 directory, $2 stdout, $3 stderr, then argv. A background child is no group leader, so setsid does not fork.
+We only return once the job leads its own session: until then a hang-up of ours could still reach it."""
 
 _NO_PROC = " ".join(["$PID (x) R", *["0"] * 19])
 
