@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import struct
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ CONNECT_TIMEOUT_S = 3.0
 ANSWER_TIMEOUT_S = 10.0
 REQUEST_LIMIT_BYTES = 65_535
 READ_CHUNK_BYTES = 256 * 1024
+_HEX4 = re.compile(rb"[0-9a-fA-F]{4}")
 _PACKET = struct.Struct("<BI")
 _STDIN, _STDOUT, _STDERR, _EXIT, _CLOSE_STDIN = range(5)
 PACKET_LIMIT_BYTES = 1 << 30
@@ -135,11 +137,9 @@ class AdbStream:
         head = await self._exactly(4)
         if head == b"FAIL":  # some services say OKAY first and only then that they failed
             raise error_of(await self.sized_text())
-        try:
-            size = int(head, 16)
-        except ValueError as error:
-            raise LinkLost("The adb server answered something else than adb", detail=repr(head)) from error
-        return (await self._exactly(size)).decode("utf-8", "replace")
+        if not _HEX4.fullmatch(head):  # int() would also take signs, blanks and underscores
+            raise LinkLost("The adb server answered something else than adb", detail=repr(head))
+        return (await self._exactly(int(head, 16))).decode("utf-8", "replace")
 
     async def _exactly(self, size: int) -> bytes:
         try:
