@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from entity_tui.device.snapshot import Snapshot
+
 _HEAD = re.compile(r"^t=(\d{1,15})[ \t\r]*$", re.MULTILINE)
 _CHANNEL = re.compile(r"^CH(\d{1,3})\(T=(\d{1,15})\)\[([^\]\n]*)\],\s*(\d{1,18})[ \t\r]*$", re.MULTILINE)
 _LISTED = re.compile(r"ChannelId:\s*(\d{1,4}),\s*ChannelName:\s*([^,\n]*),\s*ChannelSubsystem:\s*([^\n]*)")
@@ -42,6 +44,15 @@ def parse_energy_value(text: str) -> RailReading:
         Rail(int(channel), name, int(t_ms), int(energy)) for channel, t_ms, name, energy in _CHANNEL.findall(text)
     )
     return RailReading(int(head.group(1)) if head else None, rails)
+
+
+def read_rails(snapshot: Snapshot) -> tuple[RailReading, ...]:
+    """The readable energy meters of a snapshot, one reading a meter; empty where none could be read."""
+    return tuple(
+        parse_energy_value(reading.text)
+        for path, reading in sorted(snapshot.files.items())
+        if path.startswith("/sys/bus/iio/devices/") and path.endswith("/energy_value") and reading.ok
+    )
 
 
 def rail_watts(before: RailReading, after: RailReading) -> Mapping[str, float]:

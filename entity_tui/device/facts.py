@@ -8,6 +8,7 @@ from entity_tui.device.battery import Battery
 from entity_tui.device.battery_read import read_battery
 from entity_tui.device.capabilities import Capabilities
 from entity_tui.device.capability_read import read_capabilities
+from entity_tui.device.energy_rails import RailReading, read_rails
 from entity_tui.device.identity import Identity
 from entity_tui.device.identity_read import read_identity
 from entity_tui.device.isa import IsaFeatures, read_isa
@@ -30,6 +31,8 @@ class Facts:
     thermal: Thermal = field(default_factory=Thermal)
     memory: Memory = field(default_factory=Memory)
     capabilities: Capabilities = field(default_factory=Capabilities)
+    rails: tuple[RailReading, ...] = ()
+    """Energy meters, where a phone has them and lets them be read."""
     simulated: bool = False
 
 
@@ -57,5 +60,6 @@ def read_facts(snapshot: Snapshot) -> Facts:
             thermal=thermal,
             memory=memory,
         ),
+        rails=read_rails(snapshot),
         simulated=snapshot.simulated,
     )
