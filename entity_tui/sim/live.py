@@ -54,6 +54,9 @@ class LiveFiles:
         if not (folder / "version").exists():
             (folder / "version").write_text("Linux version 6.1.75-simulated (entity-tui demo phone) #1 SMP PREEMPT\n")
             places[folder / "version"] = self.root / "proc/version"
+        release = (folder / "version").read_text().split()[2]
+        (folder / "osrelease").write_text(release + "\n")
+        places[folder / "osrelease"] = self.root / "proc/sys/kernel/osrelease"
         for path in places:
             if self.image.files.get("/proc/" + str(path.relative_to(folder))) is None:
                 path.chmod(0o444)

@@ -27,8 +27,33 @@ from entity_tui.sim.workload import Workload
 AWAKE_TICK_S, ASLEEP_TICK_S = 0.01, 0.1
 REFRESH_S = 0.05
 """How often, in this computer's time, everything but the uptime is written."""
+FOLDER_PREFIX = "entity-sim-"
+QUICK_ROOM_BYTES = 48 << 20
 BOOTED_AGO_S = 5400.0
 PATH = "/product/bin:/apex/com.android.runtime/bin:/system_ext/bin:/system/bin:/system/xbin:/vendor/bin"
+
+
+def _quick_folder() -> str | None:
+    """Where a phone's files are best kept: in memory, as they change many times a second; None is the usual place."""
+    shared_memory = Path("/dev/shm")
+    with contextlib.suppress(OSError):
+        row = os.statvfs(shared_memory)
+        room = row.f_bavail * row.f_frsize
+        if room > QUICK_ROOM_BYTES and not row.f_flag & os.ST_NOEXEC and os.access(shared_memory, os.W_OK):
+            return str(shared_memory)
+    return None
+
+
+def _sweep(base: Path) -> None:
+    """Remove the folders of phones whose process was killed before it could."""
+    for folder in base.glob(f"{FOLDER_PREFIX}*"):
+        with contextlib.suppress(OSError, ValueError):
+            if folder.stat().st_uid == os.getuid():
+                pid = int((folder / "pid").read_text())
+                try:
+                    os.kill(pid, 0)
+                except ProcessLookupError:
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 class Phone:
@@ -54,7 +79,10 @@ class Phone:
         self.programs = choose_programs(shell, tools)
         self.clock = PhoneClock(speed, BOOTED_AGO_S)
         self.body = Body(image.silicon, offline=set(image.offline))
-        self.folder = Path(tempfile.mkdtemp(prefix="entity-sim-")).resolve()
+        base = _quick_folder() or tempfile.gettempdir()
+        _sweep(Path(base))
+        self.folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=base)).resolve()
+        (self.folder / "pid").write_text(str(os.getpid()))
         self.folder.chmod(0o711)
         self._wanted = enclosure
         self._engine = engine
@@ -87,11 +115,12 @@ class Phone:
     async def start(self, port: int = 0) -> None:
         """Boot the phone and listen. Raises UsageError, NoShell, EnclosureFailed, or OSError for a port in use."""
         root = self.folder / "root"
-        engine = unpack(self._engine, self.folder / "unpacked") if self._engine else None
-        boot = build_tree(self.image, self.folder, self.programs, self.speed, engine, self.qemu_cpu)
-        self.live = LiveFiles(self.image, root, self.folder / "live", self.body)
-        boot = replace(boot, proc_files=self.live.prepare())
-        self.enclosure = enclose(boot, self._wanted)
+        with tempfile.TemporaryDirectory(prefix="entity-engine-") as unpacked:
+            engine = unpack(self._engine, Path(unpacked)) if self._engine else None
+            boot = build_tree(self.image, self.folder, self.programs, self.speed, engine, self.qemu_cpu)
+            self.live = LiveFiles(self.image, root, self.folder / "live", self.body)
+            boot = replace(boot, proc_files=self.live.prepare())
+            self.enclosure = enclose(boot, self._wanted)
         outside = "" if self.enclosure.kind is EnclosureKind.PREFIX else f"/proc/{self.enclosure.pid}/root"
         self.view = ProcView(
             Path(f"{outside}{self.folder}/raw"), root / "proc", self.folder / "live/over", self.image.silicon.cpus

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from random import Random
 
 from entity_tui.sim.silicon import SimCluster, SimSilicon
 
@@ -16,8 +17,8 @@ CLOCK_EXPONENT = 2.6
 """Power of a busy core over its clock: f times the square of a voltage that falls a little slower than f."""
 IDLE_SHARE = 0.03
 """How busy a core is with the system's own work."""
-RAMP_S = 0.1
-"""How long the governor needs to answer a change of load."""
+GAUGE_NOISE = 0.015
+"""Relative scatter of one reading of the gauge under a constant load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,8 @@ class Load:
     memory_gb_per_s: float = 0.0
 
     def use(self, cpu: int) -> float:
-        """The share of time a core is not idle, 0 to 1."""
-        return min(1.0, max(IDLE_SHARE, self.busy.get(cpu, 0.0) + self.waiting.get(cpu, 0.0)))
+        """The share of time a core works for a load, 0 to 1."""
+        return min(1.0, self.busy.get(cpu, 0.0) + self.waiting.get(cpu, 0.0))
 
 
 @dataclass(slots=True)
@@ -59,6 +60,9 @@ class Body:
     gauge_mv: float = 0.0
     _gauge_due_s: float = 0.0
     _clock_s: float = 0.0
+    _idle_due_s: float = 0.0
+    _noise: Random = field(default_factory=lambda: Random(7300))
+    _idle: dict[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         body, battery = self.silicon.body, self.silicon.battery
@@ -81,6 +85,9 @@ class Body:
             span_s -= step_s
 
     def _step(self, step_s: float, load: Load) -> None:
+        if self._clock_s >= self._idle_due_s:
+            self._idle = {cpu: min(0.2, self._noise.expovariate(1 / IDLE_SHARE)) for cpu in self.silicon.cpus}
+            self._idle_due_s = self._clock_s + 1.0
         self._clocks(load)
         self.power_w = self._power(load)
         body = self.silicon.body
@@ -99,10 +106,14 @@ class Body:
         if self._clock_s >= self._gauge_due_s:
             self._gauge()
 
+    def _use(self, load: Load, cpu: int) -> float:
+        """How busy a core is; what no load asks for is left to the system's own small work."""
+        return max(load.use(cpu), self._idle.get(cpu, IDLE_SHARE))
+
     def _clocks(self, load: Load) -> None:
         """The governor: a loaded cluster runs at its cap, an idle one at its lowest step."""
         for cluster in self.silicon.clusters:
-            use = max((load.use(cpu) for cpu in self._online(cluster)), default=0.0)
+            use = max((self._use(load, cpu) for cpu in self._online(cluster)), default=0.0)
             wanted = cluster.max_khz if use > 0.3 else int(cluster.max_khz * use * 1.25)
             allowed = [step for step in cluster.steps_khz if step <= self.cap_khz[cluster.name]]
             reached = [step for step in allowed if step >= wanted]
@@ -135,7 +146,7 @@ class Body:
     def _count(self, step_s: float, load: Load) -> None:
         for cpu in self.silicon.cpus:
             if cpu not in self.offline:
-                use = load.use(cpu)
+                use = self._use(load, cpu)
                 self.jiffies_busy[cpu] += use * step_s * 100
                 self.jiffies_idle[cpu] += (1 - use) * step_s * 100
 
@@ -164,7 +175,7 @@ class Body:
         """The fuel gauge refreshes now and then; between two refreshes it repeats itself."""
         battery = self.silicon.battery
         sign = 1 if battery.discharge_negative else -1
-        self.gauge_ua = round(sign * self.current_ma()) * 1000.0
+        self.gauge_ua = round(sign * self.current_ma() * self._noise.gauss(1.0, GAUGE_NOISE)) * 1000.0
         self.gauge_mv = round(self.voltage_mv())
         self._gauge_due_s = self._clock_s + battery.gauge_period_s
 

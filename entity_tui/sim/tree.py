@@ -16,7 +16,7 @@ from entity_tui.sim.enclosure import Boot
 from entity_tui.sim.profile import PhoneImage
 from entity_tui.sim.real_engine import Architecture, RealEngine, cpu_model_for, lend_qemu, planted
 
-STAND_INS = ("getprop", "setprop", "dumpsys", "cmd", "settings", "svc", "taskset", "nproc", "nap")
+STAND_INS = ("getprop", "setprop", "dumpsys", "cmd", "settings", "svc", "taskset", "nproc", "nap", "uname")
 CLOCKED = ("sleep", "usleep", "timeout")
 """Programs that wait: with a compressed clock they wait in the phone's time."""
 

@@ -16,11 +16,12 @@ from entity_tui.sim.bench_rows import BenchModel
 from entity_tui.sim.cpu_text import cpus_of_mask
 from entity_tui.sim.enclosure import Enclosure, EnclosureFailed
 from entity_tui.sim.inside import list_inside, open_inside
-from entity_tui.sim.physics import Body, Load
+from entity_tui.sim.physics import STEP_S, Body, Load
 from entity_tui.sim.procview import ProcView
 from entity_tui.sim.profile import PhoneImage
 from entity_tui.sim.speed import place
 
+SHOW_EVERY_S = 0.03
 ENGINE_NAMES = ("llama", "qemu")
 FILE_TYPES = {0: "all F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 7: "Q8_0", 8: "Q5_0", 9: "Q5_1", 12: "Q3_K - Medium",
               14: "Q4_K - Small", 15: "Q4_K - Medium", 17: "Q5_K - Medium", 18: "Q6_K"}  # fmt: skip
@@ -54,6 +55,7 @@ class Workload:
     _heard: bytes = b""
     _jobs: set[asyncio.Task[None]] = field(default_factory=set)
     _seen: set[int] = field(default_factory=set)
+    _shown_ago_s: float = 0.0
 
     def listen(self) -> None:
         """Hear the stand-ins; both ends of the pipe are held, so that it never ends."""
@@ -154,24 +156,41 @@ class Workload:
         """Let time pass for everything that runs, and for the phone's body under it."""
         online = tuple(cpu for cpu in self.image.silicon.cpus if cpu not in self.body.offline)
         living = self.view.pids()
-        busy = {cpu: share for cpu, share in self.foreign.items() if cpu in online}
-        waiting: dict[int, float] = {}
-        memory = 0.0
-        for pid, stand_in in list(self.benches.items()):
-            if pid not in living or not self.view.alive(pid):
-                os.close(self.benches.pop(pid).pipe)
-                continue
-            self._advance_bench(pid, stand_in, span_s, online, busy)
-            load = stand_in.run.load
-            memory += load.memory_gb_per_s
-            for cpu in self.image.silicon.cpus:
-                busy[cpu] = busy.get(cpu, 0.0) + load.busy.get(cpu, 0.0)
-                waiting[cpu] = waiting.get(cpu, 0.0) + load.waiting.get(cpu, 0.0)
-        memory += await self._processes(living, real_s, online, busy)
-        self.body.advance(span_s, Load(busy, waiting, min(memory, self.image.silicon.bandwidth_gb_per_s)))
+        for pid in [pid for pid in self.benches if pid not in living or not self.view.alive(pid)]:
+            os.close(self.benches.pop(pid).pipe)
+        outer = {cpu: share for cpu, share in self.foreign.items() if cpu in online}
+        memory = await self._processes(living, real_s, online, outer)
+        # Work and clocks answer each other: with a compressed clock one tick is long, and is taken in small steps.
+        steps = max(1, round(span_s / STEP_S))
+        for _ in range(steps):
+            self._step(span_s / steps, online, outer, memory)
+        self._show(living, real_s)
         for pid in self.view.forget_dead(living):
             (self.root / f"dev/entity/answer.{pid}").unlink(missing_ok=True)
         self._seen &= set(living)
+
+    def _show(self, living: list[int], real_s: float) -> None:
+        """Write what /proc says of the covered processes, some times a second of this computer's time."""
+        self._shown_ago_s += real_s
+        if self._shown_ago_s < SHOW_EVERY_S:
+            return
+        self._shown_ago_s = 0.0
+        for pid in living:
+            covered = self.view.covered.get(pid)
+            if covered is not None and covered.full:
+                self.view.refresh(pid)
+
+    def _step(self, span_s: float, online: tuple[int, ...], outer: dict[int, float], memory: float) -> None:
+        """One small step of every stand-in and of the body."""
+        busy, waiting = {**outer}, dict.fromkeys(online, 0.0)
+        for pid, stand_in in list(self.benches.items()):
+            self._advance_bench(pid, stand_in, span_s, online, {**busy})
+            load = stand_in.run.load
+            memory += load.memory_gb_per_s
+            for cpu in online:
+                busy[cpu] = busy.get(cpu, 0.0) + load.busy.get(cpu, 0.0)
+                waiting[cpu] += load.waiting.get(cpu, 0.0)
+        self.body.advance(span_s, Load(busy, waiting, min(memory, self.image.silicon.bandwidth_gb_per_s)))
 
     def _advance_bench(
         self, pid: int, stand_in: StandIn, span_s: float, online: tuple[int, ...], busy: dict[int, float]
@@ -179,13 +198,12 @@ class Workload:
         run = stand_in.run
         mask = tuple(cpu for cpu in self.view.mask_of(pid) if cpu in online) or online
         with contextlib.suppress(ValueError):
-            run.advance(span_s, Surroundings(mask, online, self.body.now_khz, {**busy}))
+            run.advance(span_s, Surroundings(mask, online, self.body.now_khz, busy))
         covered = self.view.covered.get(pid)
         if covered is not None:
             covered.threads = run.threads
             covered.on_cpus = run.cpus
             covered.cpu_s += span_s * (1.0 if run.load.busy else 0.0)
-            self.view.refresh(pid)
         if run.exit_code is not None:
             with contextlib.suppress(BlockingIOError):
                 os.write(stand_in.pipe, f"x{run.exit_code}\n".encode())
@@ -203,7 +221,6 @@ class Workload:
             covered = self.view.covered.get(pid)
             if covered is None or not covered.full or pid in self.benches:
                 continue
-            self.view.refresh(pid)
             shares = sorted(self.view.busy_threads(pid, real_s), reverse=True)
             active = [share for share in shares if share > 0.05]
             if active:
