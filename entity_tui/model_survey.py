@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from entity_tui.device.facts import Facts, read_facts
 from entity_tui.device.memory_read import read_memory
 from entity_tui.device.snapshot import Outcome, Reading, Snapshot
-from entity_tui.engine.model_files import CountedModel, count_models, group_parts, remote_size
+from entity_tui.engine.model_files import CountedModel, count_models, remote_size
 from entity_tui.engine.model_rows import catalog_rows, device_rows, known_of, own_runs
 from entity_tui.engine.select import choose_engine, choose_model
 from entity_tui.engine.speed_probe import speed_probe
@@ -126,14 +126,17 @@ async def survey_with_probe(
 
 
 async def survey_one(transport: Transport, name: str, entries: Sequence[CatalogEntry]) -> ModelRow:
-    """The row of one file on the device, by its path or its name. Raises UsageError or the link's errors."""
+    """The row of one file on the device, by its path or its name. Raises UsageError or the link's errors.
+
+    The other models' headers are read too: what was measured with them is what this one is predicted from.
+    """
+    files = list(await find_models(transport))
     if name.startswith("/"):
-        file = ModelFile(name, await remote_size(transport, name), name.rsplit("/", 1)[-1])
+        path = name
+        if path not in {file.path for file in files}:
+            files.append(ModelFile(path, await remote_size(transport, path), path.rsplit("/", 1)[-1]))
     else:
-        file = await choose_model(transport, name)
-    files: Sequence[ModelFile] = (file,)
-    if file.split is not None:
-        groups = group_parts(await find_models(transport))
-        files = next(group for group in groups if file.path in {part.path for part in group})
+        path = (await choose_model(transport, name)).path
     look = await _look(transport, None, files)
-    return _all_rows(look.counted, look.known, entries, catalog=False)[0]
+    place = next(n for n, model in enumerate(look.counted) if path in {part.path for part in model.parts})
+    return _all_rows(look.counted, look.known, entries, catalog=False)[place]

@@ -50,6 +50,11 @@ def percent(row: ModelRow) -> str:
     return "—"
 
 
+def run_count(runs: int) -> str:
+    """`3 runs`, `1 run †`: a single one has no spread."""
+    return f"{runs} runs" if runs != 1 else "1 run †"
+
+
 def memory_source(memory: MemoryReading) -> str:
     """Where and when the memory was read."""
     age = "" if memory.age_s is None else f", {memory.age_s:.0f} s ago"
@@ -86,7 +91,7 @@ def print_rows(rows: Sequence[ModelRow]) -> None:
                 SIGNS[row.fit.level],
                 rate(told.decode_tok_s if told else None, predicted=True),
                 seconds(told.ttft_ms if told else None),
-                f"{rate(own.decode_tok_s)}  {own.runs} runs" if own else "—",
+                f"{rate(own.decode_tok_s)}  {run_count(own.runs)}" if own else "—",
                 f"+{row.quality.over_f16_pct:.1f} %" if row.quality else "—",
                 row.place.value if row.place is not Place.CATALOG else row.id,
             ]
@@ -227,7 +232,7 @@ def _print_fit(row: ModelRow) -> None:
     if own is not None:
         marked = ", simulated" if own.simulated else ""
         click.echo(
-            f"measured {rate(own.decode_tok_s)} decode, {rate(own.prefill_tok_s)} prompt ({own.runs} runs{marked})"
+            f"measured {rate(own.decode_tok_s)} decode, {rate(own.prefill_tok_s)} prompt ({run_count(own.runs)}{marked})"
         )
     held = row.held_out
     if held is not None and held.decode_error_pct is not None:

@@ -71,6 +71,8 @@ def kernel_for(weight_type: str, isa: IsaFeatures) -> Kernel:
     rows = _KERNELS.get(weight_type) or _PROMPT_ONLY.get(weight_type)
     if rows is None:
         return Kernel(weight_type, None, "KleidiAI has kernels for Q4_0, Q8_0 and, with SME, F32 and F16 only")
+    if isa.architecture.startswith("x86"):
+        return Kernel(weight_type, None, "KleidiAI is for Arm CPUs")
     flags = {**isa.flags, "sme2": isa.sme2}
     unknown: list[str] = []
     for family, needs in rows:
@@ -83,7 +85,7 @@ def kernel_for(weight_type: str, isa: IsaFeatures) -> Kernel:
         if not any(state is False for state in states):
             unknown += [need for need, state in zip(needs, states, strict=True) if state is None]
     if unknown:
-        return Kernel(weight_type, None, f"{', '.join(unknown)} could not be read", certain=False)
+        return Kernel(weight_type, None, f"{', '.join(dict.fromkeys(unknown))} could not be read", certain=False)
     return Kernel(weight_type, None, f"this CPU has none of {', '.join(' + '.join(needs) for _, needs in rows)}")
 
 

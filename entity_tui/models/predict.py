@@ -164,7 +164,7 @@ def machine_of_chip(chip: ChipSpeed) -> Machine:
         decode_gb_s=chip.decode_gb_s,
         prefill_b_tok_s=chip.prefill_b_tok_s,
         basis=Basis.CHIP,
-        words=f"{chip.decode_gb_s:.1f} GB/s effective, {chip.title} as measured by {chip.observations} run(s)",
+        words=f"{chip.decode_gb_s:.1f} GB/s effective, {chip.title} as measured by {chip.observations} {'run' if chip.observations == 1 else 'runs'}",
         observations=chip.observations,
         spread_pct=chip.spread_pct,
         caveat="; ".join(notes),

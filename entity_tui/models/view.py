@@ -14,7 +14,7 @@ from entity_tui.models.context import Window, adaptive_window
 from entity_tui.models.fit import Fit, FitLevel, MemoryReading, Subject, fit
 from entity_tui.models.kleidiai import ENTITY_ELIGIBLE, KleidiAnswers, SeenInLog, answers, kernel_for
 from entity_tui.models.on_device import ModelFile
-from entity_tui.models.predict import HeldOut, Machine, OwnRun, Prediction, held_out, predict
+from entity_tui.models.predict import Basis, HeldOut, Machine, OwnRun, Prediction, fit_machine, held_out, predict
 from entity_tui.models.recommend import Candidate, Workload, recommend
 from entity_tui.models.repack import repack_bytes, repacked_types
 from entity_tui.models.tensor_types import base_type_of
@@ -78,6 +78,11 @@ class Known:
     build_origin: str = ""
     seen: SeenInLog | None = None
 
+    @property
+    def runs_decide(self) -> bool:
+        """True when predictions rest on this device's own runs."""
+        return self.machine is not None and self.machine.basis is Basis.OWN_RUNS
+
 
 def quant_of_name(file_name: str) -> str:
     """The weight type in a file's name (`Q4_0`, `Q4_K_M`, `IQ4_XS`, `F16`), upper case, or empty."""
@@ -135,7 +140,7 @@ def _subject(source: _Source, size_bytes: int, params_b: float | None, isa: IsaF
     elif types is not None:
         second = float(size_bytes) if main in types else 0.0
     fast: bool | None = None
-    if isa is not None and types is not None:
+    if isa is not None and types is not None and not isa.architecture.startswith("x86"):
         fast = main in types or kernel_for(main, isa).family is not None
     shape = census or network
     return Subject(
@@ -157,8 +162,11 @@ def _row(source: _Source, subject: Subject, known: Known) -> ModelRow:
     per_token = census.per_token_bytes if census else float(subject.weights_bytes)
     main = census.main_type if census else base_type_of(source.label)
     prediction = None
-    if known.machine is not None and subject.params_b > 0:
-        prediction = predict(known.machine, bytes_per_token=per_token, params_b=subject.params_b, quant=main)
+    # A model that was measured is predicted from the others where there are any: never fitted and predicted at once.
+    others = fit_machine([run for run in known.runs if run.model != source.file_name])
+    machine = others if others is not None and known.runs_decide else known.machine
+    if machine is not None and subject.params_b > 0:
+        prediction = predict(machine, bytes_per_token=per_token, params_b=subject.params_b, quant=main)
     measured = next((run for run in known.runs if run.model == source.file_name), None)
     coverage = kleidi = None
     if census is not None and known.isa is not None:
