@@ -83,7 +83,13 @@ def _cells(entry: RunEntry, arm: ArmLine | None) -> tuple[str, ...]:
 
 
 def _number(value: float | None) -> str:
-    return "—" if value is None else f"{value:.3g}"
+    return "—" if value is None else _digits(value, 3)
+
+
+def _digits(value: float, digits: int) -> str:
+    """So many significant digits, never as a power of ten."""
+    shown = f"{float(f'{value:.{digits}g}'):f}"
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown
 
 
 @command.command()
@@ -124,9 +130,8 @@ def show(run: str, as_json: bool) -> None:
 
 
 def _arm_text(line: dict[str, Any]) -> str:
-    sd = f" ±{line['decode_sd']:.2g}" if line["decode_sd"] is not None else " 1×" if line["cells"] == 1 else ""
-    rate = "—" if line["decode_tok_s"] is None else f"{line['decode_tok_s']:.3g}"
-    prompt = "—" if line["prompt_tok_s"] is None else f"{line['prompt_tok_s']:.3g}"
+    sd = f" ±{_digits(line['decode_sd'], 2)}" if line["decode_sd"] is not None else " 1×" if line["cells"] == 1 else ""
+    rate, prompt = _number(line["decode_tok_s"]), _number(line["prompt_tok_s"])
     return (
         f"  {line['arm']:16} {line['threads']:>3} thr  mask {line['mask'] or '—':6} n {line['cells']:<3}"
         f" decode {rate}{sd} tok/s  prompt {prompt}  {' '.join(line['flags'])}"
@@ -165,7 +170,7 @@ def _marked(name: str, store: RunStore) -> tuple[Any, str]:
 
 
 def _compared(found: MarkedComparison, a_arm: str, b_arm: str) -> list[str]:
-    lines = [f"{'':28} {'a ' + a_arm:20} {'b ' + b_arm:20} a / b"]
+    lines = [f"{'':33} {'a ' + a_arm:18} {'b ' + b_arm:18} a / b"]
     for line in found.lines:
         a = (
             f"{line.a.median:.4g}" + (f" ±{line.a.sd:.2g}" if line.a and line.a.sd is not None else "")
@@ -181,7 +186,7 @@ def _compared(found: MarkedComparison, a_arm: str, b_arm: str) -> list[str]:
         if line.paired and line.paired.low is not None and line.paired.high is not None:
             coverage = 100 * (line.paired.coverage or 0)
             ratio += f"  ×{line.paired.low:.3f} to ×{line.paired.high:.3f} ({coverage:.1f} %, exploratory)"
-        lines.append(f"{line.words + ' ' + line.unit:28} {a:20} {b:20} {ratio}".rstrip())
+        lines.append(f"{line.words + ', ' + line.unit:33} {a:18} {b:18} {ratio}".rstrip())
     lines.append(found.summary)
     if not found.comparable:
         lines.append("Not comparable: the values are shown, nothing follows from their ratio.")
@@ -194,7 +199,7 @@ def _compared(found: MarkedComparison, a_arm: str, b_arm: str) -> list[str]:
 def _value(summary: Summary | None) -> str:
     if summary is None:
         return "—"
-    return f"{summary.median:.4g}" + (f" ±{summary.sd:.2g}" if summary.sd is not None else "")
+    return _digits(summary.median, 4) + (f" ±{_digits(summary.sd, 2)}" if summary.sd is not None else "")
 
 
 @command.command()

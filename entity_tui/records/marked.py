@@ -115,10 +115,18 @@ def _said(rows: Sequence[Row], columns: Sequence[str]) -> str:
     used = [row for row in rows if row.phase == "decode"] or list(rows)
     parts = []
     for column in columns:
-        found = dict.fromkeys(str(value) for row in used if (value := getattr(row, column)) is not None)
-        if found:
-            parts.append("/".join(found))
-    return " ".join(part for part in parts if part != "False")
+        found = dict.fromkeys(_word(column, getattr(row, column)) for row in used)
+        parts.append("/".join(word for word in found if word))
+    return " ".join(part for part in parts if part)
+
+
+def _word(column: str, value: object) -> str:
+    """A value as it is compared and shown: a flag by its name, a checksum by its first twelve digits."""
+    if value is None or value is False:
+        return ""
+    if value is True:
+        return column
+    return str(value)[:12] if column.endswith(("_hash", "_sha256")) else str(value)
 
 
 def _rule(name: str, columns: tuple[str, ...], a: Sequence[Row], b: Sequence[Row]) -> RuleCheck:
