@@ -1,6 +1,6 @@
 """`make bench`: every benchmark in turn, each a ratio against something measured in the same run.
 
-Run from the repository's root: `python -m benchmarks [NAME ...]`. Absolute figures stand beside every ratio; the exit code
+Run from the root: `python -m benchmarks [NAME ...]`. Absolute figures stand beside every ratio; the exit code
 counts the budgets that were exceeded.
 """
 
