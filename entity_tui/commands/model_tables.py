@@ -231,9 +231,8 @@ def _print_fit(row: ModelRow) -> None:
         click.echo(f"  basis: {printable(told.words)}" + (f"; {told.caveat}" if told.caveat else ""))
     if own is not None:
         marked = ", simulated" if own.simulated else ""
-        click.echo(
-            f"measured {rate(own.decode_tok_s)} decode, {rate(own.prefill_tok_s)} prompt ({run_count(own.runs)}{marked})"
-        )
+        basis = f"{run_count(own.runs)}{marked}"
+        click.echo(f"measured {rate(own.decode_tok_s)} decode, {rate(own.prefill_tok_s)} prompt ({basis})")
     held = row.held_out
     if held is not None and held.decode_error_pct is not None:
         others = ", ".join(map(printable, held.from_models))

@@ -160,11 +160,12 @@ def machine_of_chip(chip: ChipSpeed) -> Machine:
         notes.append(f"measured on {chip.threads} of {chip.fast_cores} fast cores: a lower bound")
     if chip.spread_pct is not None:
         notes.append(f"runs differ by {chip.spread_pct:.0f} %")
+    times = "1 run" if chip.observations == 1 else f"{chip.observations} runs"
     return Machine(
         decode_gb_s=chip.decode_gb_s,
         prefill_b_tok_s=chip.prefill_b_tok_s,
         basis=Basis.CHIP,
-        words=f"{chip.decode_gb_s:.1f} GB/s effective, {chip.title} as measured by {chip.observations} {'run' if chip.observations == 1 else 'runs'}",
+        words=f"{chip.decode_gb_s:.1f} GB/s effective, {chip.title} as measured by {times}",
         observations=chip.observations,
         spread_pct=chip.spread_pct,
         caveat="; ".join(notes),
