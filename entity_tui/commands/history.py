@@ -172,16 +172,7 @@ def _marked(name: str, store: RunStore) -> tuple[Any, str]:
 def _compared(found: MarkedComparison, a_arm: str, b_arm: str) -> list[str]:
     lines = [f"{'':33} {'a ' + a_arm:18} {'b ' + b_arm:18} a / b"]
     for line in found.lines:
-        a = (
-            f"{line.a.median:.4g}" + (f" ±{line.a.sd:.2g}" if line.a and line.a.sd is not None else "")
-            if line.a
-            else "—"
-        )
-        b = (
-            f"{line.b.median:.4g}" + (f" ±{line.b.sd:.2g}" if line.b and line.b.sd is not None else "")
-            if line.b
-            else "—"
-        )
+        a, b = _value(line.a), _value(line.b)
         ratio = "" if line.ratio is None else f"×{line.ratio:.3f}"
         if line.paired and line.paired.low is not None and line.paired.high is not None:
             coverage = 100 * (line.paired.coverage or 0)
