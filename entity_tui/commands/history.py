@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from entity_tui.records.arms_table import ArmLine
     from entity_tui.records.index import RunEntry
     from entity_tui.records.marked import MarkedComparison
+    from entity_tui.records.run_directory import RunDirectory
     from entity_tui.records.store import RunStore
 
 FORMATS = ("csv", "entity-bench", "llama-bench")
@@ -147,36 +149,49 @@ def compare(a: str, b: str, as_json: bool) -> None:
     from entity_tui.records.marked import compare_marked
 
     with _store() as store:
-        (a_rows, a_arm), (b_rows, b_arm) = _marked(a, store), _marked(b, store)
-    found = compare_marked(a_rows, a_arm, b_rows, b_arm)
+        (a_run, a_arm), (b_run, b_arm) = _marked(a, store), _marked(b, store)
+        found = compare_marked(a_run.rows(), a_arm, b_run.rows(), b_arm)
+        declared = _declared(a_run, {a_arm, b_arm}) if found.same_session and a_arm != b_arm else {}
     if as_json:
-        print_json({**asdict(found), "comparable": found.comparable, "summary": found.summary})
+        verdicts = list(declared.values())
+        print_json({**asdict(found), "comparable": found.comparable, "summary": found.summary, "declared": verdicts})
         return
-    for text in _compared(found, a_arm, b_arm):
+    for text in (*_compared(found, a_arm, b_arm, declared), *declared.values()):
         click.echo(printable(text))
 
 
-def _marked(name: str, store: RunStore) -> tuple[Any, str]:
+def _declared(run: RunDirectory, arms: set[str]) -> dict[str, str]:
+    """The verdict sentences of what the plan declared about two arms, by metric."""
+    from entity_tui.analysis.sentences import verdict_sentence
+    from entity_tui.records.reanalysis import read_analysis
+
+    judgements = read_analysis(run).analysis.judgements
+    mine = [item for item in judgements if {item.comparison.baseline, item.comparison.treatment} == arms]
+    return {item.comparison.metric: verdict_sentence(item) for item in mine}
+
+
+def _marked(name: str, store: RunStore) -> tuple[RunDirectory, str]:
     from entity_tui.records.places import run_of
 
     run, _, arm = name.rpartition(":")
     if not run:
         raise UsageError(f"{name} names no arm", fix="write RUN:ARM, such as 2026…:optimized")
-    rows = run_of(run, store).rows()
-    arms = tuple(dict.fromkeys(row.arm for row in rows if row.arm))
+    folder = run_of(run, store)
+    arms = tuple(dict.fromkeys(row.arm for row in folder.rows() if row.arm))
     if arm not in arms:
         raise UsageError(f"the run has no arm {arm}", detail=", ".join(arms))
-    return rows, arm
+    return folder, arm
 
 
-def _compared(found: MarkedComparison, a_arm: str, b_arm: str) -> list[str]:
+def _compared(found: MarkedComparison, a_arm: str, b_arm: str, declared: Mapping[str, str]) -> list[str]:
     lines = [f"{'':33} {'a ' + a_arm:18} {'b ' + b_arm:18} a / b"]
     for line in found.lines:
         a, b = _value(line.a), _value(line.b)
         ratio = "" if line.ratio is None else f"×{line.ratio:.3f}"
         if line.paired and line.paired.low is not None and line.paired.high is not None:
             coverage = 100 * (line.paired.coverage or 0)
-            ratio += f"  ×{line.paired.low:.3f} to ×{line.paired.high:.3f} ({coverage:.1f} %, exploratory)"
+            word = "declared" if line.metric in declared else "exploratory"
+            ratio += f"  ×{line.paired.low:.3f} to ×{line.paired.high:.3f} ({coverage:.1f} %, {word})"
         lines.append(f"{line.words + ', ' + line.unit:33} {a:18} {b:18} {ratio}".rstrip())
     lines.append(found.summary)
     if not found.comparable:
