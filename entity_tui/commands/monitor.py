@@ -11,6 +11,7 @@ import click
 from entity_tui.commands.options import device_options, with_device
 
 if TYPE_CHECKING:
+    from entity_tui.device.live import Live
     from entity_tui.device.sample import Sample, SampleParser
     from entity_tui.transport.base import Transport
 
@@ -39,24 +40,31 @@ class Duration(click.ParamType[float]):
 @click.option("--for", "seconds", type=Duration(), default=None, help="Stop after this long, e.g. 10s; else ctrl+c.")
 @click.option("--jsonl", is_flag=True, help="One JSON object a line.")
 def command(device: str | None, speed: float | None, hz: float, seconds: float | None, jsonl: bool) -> None:
-    """Stream what the device measures of itself: raw readings on its own clock; what is missing stays empty."""
+    """Stream what the device measures of itself, on its own clock: the numbers of the Dashboard, and the raw readings.
+
+    What is missing stays empty; power is hidden while the device charges, with the reason.
+    """
 
     async def work(transport: Transport) -> None:
+        from entity_tui.device.facts import read_facts
+        from entity_tui.device.live import Interpreter
         from entity_tui.device.sample import SampleParser
-        from entity_tui.experiments.probe import sample_stream
+        from entity_tui.experiments.probe import probe, sample_stream
 
+        interpreter = Interpreter(read_facts(await probe(transport)))
         parser = SampleParser()
         count = 0 if seconds is None else max(1, round(seconds * hz))
         async for sample in sample_stream(transport, hz, count=count, parser=parser):
             if sample.sequence == 0 and not jsonl:
                 _print_head(parser, simulated=transport.simulated)
+            live = interpreter.read(sample)
             if jsonl:
-                line = sample_json(sample)
+                line = {**sample_json(sample), **live_json(live)}
                 line["simulated"] = transport.simulated
                 line["clock_factor"] = float(parser.header.get("factor", "1"))
                 click.echo(json.dumps(line, separators=(",", ":"), allow_nan=False))
             else:
-                click.echo(sample_line(sample))
+                click.echo(sample_line(sample, live))
 
     with_device(device, work, speed=speed)
 
@@ -103,16 +111,35 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 2)
 
 
-def sample_line(sample: Sample) -> str:
-    """One sample as a line for people; `—` for what could not be read."""
+def live_json(live: Live) -> dict[str, Any]:
+    """The same sample interpreted: what the screens show."""
+    temperatures = {
+        name.removeprefix("temp_c."): _rounded(value)
+        for name, value in live.values.items()
+        if name.startswith("temp_c.") and not name.startswith("temp_c.zone.")
+    }
+    return {
+        "temp_c": temperatures,
+        "hottest": dict(live.hottest),
+        "thermal_status": live.thermal_status,
+        "power_w": live.values.get("power_w"),
+        "power_note": live.power_note,
+        "charging": live.charging,
+    }
+
+
+def sample_line(sample: Sample, live: Live) -> str:
+    """One sample as a line for people; `—` for what could not be read, with the reason where power is missing."""
     busy = " ".join("  —" if value is None else f"{value:3.0f}" for value in sample.cpu_busy_pct.values()) or "—"
     clocks = " ".join("—" if khz is None else f"{khz / 1e6:.2f}" for khz in sample.freq_khz.values()) or "—"
-    memory = "—" if sample.mem_available_kb is None else f"{sample.mem_available_kb / 1e6:.2f} GB free"
+    memory = "—" if sample.mem_available_kb is None else f"{sample.mem_available_kb * 1024 / 1e9:.2f} GB free"
+    heat = "  ".join(f"{name} {_degrees(live.values.get(f'temp_c.{name}'))}" for name in ("cpu", "skin", "battery"))
+    watts = live.values.get("power_w")
+    power = f"{watts:.2f} W" if watts is not None else f"— {live.power_note}"
     battery = "—" if sample.battery_pct is None else f"{sample.battery_pct} %"
-    current = "—" if sample.current_raw is None else f"{sample.current_raw}"
-    voltage = "—" if sample.voltage_raw is None else f"{sample.voltage_raw}"
-    status = sample.battery_status or "—"
-    return (
-        f"{sample.t_boot_s:10.2f}  busy {busy} %  GHz {clocks}  {memory}"
-        f"  battery {battery} {status} I {current} U {voltage} (raw)"
-    )
+    status = "" if live.thermal_status is None else f"  status {live.thermal_status}"
+    return f"{sample.t_boot_s:10.2f}  busy {busy} %  GHz {clocks}  {heat}{status}  {power}  battery {battery}  {memory}"
+
+
+def _degrees(celsius: float | None) -> str:
+    return "—" if celsius is None else f"{celsius:.1f} °C"
