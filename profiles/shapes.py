@@ -45,11 +45,27 @@ MIDR: Shape = Record(
     }
 )
 
-FEATURE = Scalar(str, choices=("dotprod", "fp16", "sve", "i8mm", "sve2", "sme"))
+ARM_FEATURES = ("dotprod", "fp16", "sve", "i8mm", "sve2", "sme")
+X86_FEATURES = (
+    "sse42",
+    "avx",
+    "f16c",
+    "fma",
+    "bmi2",
+    "avx2",
+    "avx_vnni",
+    "avx512",
+    "avx512_vbmi",
+    "avx512_vnni",
+    "avx512_bf16",
+    "amx_int8",
+)
+FEATURE = Scalar(str, choices=(*ARM_FEATURES, *X86_FEATURES))
 
 VARIANT_LIST = Record(
     required={
         "title": TEXT,
+        "architecture": Scalar(str, choices=("arm64", "x86_64")),
         "variants": ListOf(
             Record(required={"name": TEXT, "needs": ListOf(FEATURE)}, optional={"march": TEXT}),
             minimum=1,
@@ -65,6 +81,7 @@ KERNEL_FORMAT = Record(
 RUNTIMES: Shape = Record(
     required={
         "feature_bits": MapOf(COUNT),
+        "x86_feature_bits": MapOf(COUNT),
         "lists": MapOf(VARIANT_LIST),
         "skainet": Record(
             required={

@@ -113,7 +113,9 @@ def _print_widths(found: Widths) -> None:
     line("prefill", found.prefill, found.prefill_cpus, found.prefill_mask, found.prefill_source)
     if found.efficiency:
         line("efficiency", found.efficiency, found.efficiency_cpus, found.efficiency_mask, "slowest cores")
-    click.echo(f"llama.cpp by itself would take {found.engine_default or 'an unknown number of'} threads")
+    own = found.engine_default
+    word = "an unknown number of threads" if own is None else f"{own} thread{'' if own == 1 else 's'}"
+    click.echo(f"llama.cpp by itself would take {word}")
 
 
 def _print_numbers(numbers: Explanation) -> None:

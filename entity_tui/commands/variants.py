@@ -37,13 +37,14 @@ def command(
     """Which CPU backend variants can run on the device, and which one the loader will take."""
     from entity_tui.device.facts import read_facts
     from entity_tui.silicon.skainet import judge_skainet
-    from entity_tui.silicon.variants import ANDROID, LINUX, list_named
+    from entity_tui.silicon.variants import ANDROID, LINUX, X86, list_named
 
     taken = take_snapshot(device, snapshot, speed=speed)
     facts = read_facts(taken)
     both = (ANDROID, LINUX)
     if list_name is None:
-        lists: tuple[VariantList, ...] = (LINUX,) if facts.identity.system == "linux" else (ANDROID,)
+        fitting = LINUX if facts.identity.system == "linux" else ANDROID
+        lists: tuple[VariantList, ...] = (X86 if facts.isa.architecture == "x86_64" else fitting,)
     else:
         lists = both if list_name == "both" else (list_named(list_name),)
     cpuinfo = taken.file("/proc/cpuinfo")
@@ -51,12 +52,11 @@ def command(
     if as_json:
         print_json(_json(facts, lists, tier, loaded))
         return
-    if facts.isa.architecture == "x86_64":
-        click.echo("▲ an x86 processor: the Arm lists below show what an Arm build would need")
     for item in lists:
         _print_list(facts, item, loaded)
-    _print_kleidiai(facts)
-    _print_skainet(tier)
+    if facts.isa.architecture != "x86_64":
+        _print_kleidiai(facts)
+        _print_skainet(tier)
 
 
 def _json(facts: Facts, lists: tuple[VariantList, ...], tier: SkainetVerdict, loaded: str | None) -> dict[str, Any]:
@@ -93,11 +93,23 @@ def _json(facts: Facts, lists: tuple[VariantList, ...], tier: SkainetVerdict, lo
 WEIGHT_TYPES = ("Q4_0", "Q8_0", "Q4_K", "Q6_K", "F16", "F32")
 
 
+def _needs(needs: tuple[str, ...]) -> str:
+    """The needs in a column's width: the newest ones matter, the rest is an ellipsis."""
+    words = " ".join(needs) or "—"
+    while len(words) > 33 and len(needs) > 1:
+        needs = needs[1:]
+        words = "… " + " ".join(needs)
+    return words
+
+
 def _print_list(facts: Facts, variants: VariantList, loaded: str | None) -> None:
     from entity_tui.silicon.variants import compare_loaded, judge
 
     verdicts, predicted = judge(facts.isa, variants)
-    click.echo(f"{variants.title}: predicted {predicted or 'unknown, a feature could not be read'}")
+    why = "unknown, a feature could not be read"
+    if verdicts and all(verdict.eligible is False for verdict in verdicts):
+        why = f"none, this is no {variants.architecture} processor"
+    click.echo(f"{variants.title}: predicted {predicted or why}")
     for verdict in verdicts:
         if verdict.name == loaded:
             state = f"● LOADED  {compare_loaded(predicted, loaded)}"
@@ -109,7 +121,7 @@ def _print_list(facts: Facts, variants: VariantList, loaded: str | None) -> None
             state = f"? {', '.join(verdict.unknown)} unknown"
         else:
             state = f"✖ no {', '.join(verdict.missing)}"
-        click.echo(f"  {verdict.name:20s}{' '.join(verdict.needs) or '—':34s}score {verdict.score:3d}  {state}")
+        click.echo(f"  {verdict.name:20s}{_needs(verdict.needs):34s}score {verdict.score:4d}  {state}")
     if facts.isa.disagreement:
         click.echo(f"▲ cores disagree on features: {facts.isa.disagreement}")
     if facts.isa.hidden:

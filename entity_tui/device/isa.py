@@ -54,7 +54,32 @@ class IsaFeatures:
             }
         )
 
+    @property
+    def x86_flags(self) -> Mapping[str, bool | None]:
+        """The flags the x86 variants ask for; None throughout on any other processor."""
+        known = self.architecture == "x86_64"
+        return MappingProxyType(
+            {name: set(words) <= self.common if known else None for name, words in _X86_NAMES.items()}
+        )
 
+
+_X86_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "sse42": ("sse4_2",),
+        "avx": ("avx",),
+        "f16c": ("f16c",),
+        "fma": ("fma",),
+        "bmi2": ("bmi2",),
+        "avx2": ("avx2",),
+        "avx_vnni": ("avx_vnni",),
+        "avx512": ("avx512f", "avx512cd", "avx512vl", "avx512dq", "avx512bw"),
+        "avx512_vbmi": ("avx512vbmi",),
+        "avx512_vnni": ("avx512_vnni",),
+        "avx512_bf16": ("avx512_bf16",),
+        "amx_int8": ("amx_int8", "amx_tile"),
+    }
+)
+"""What the x86 variants ask for, and the kernel's names for it."""
 _NAMES_32 = frozenset({"half", "thumb", "neon", "vfpv3", "vfpv4", "swp", "fastmult"})
 
 

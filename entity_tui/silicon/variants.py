@@ -27,6 +27,7 @@ class VariantList:
     key: str
     title: str
     variants: tuple[Variant, ...]
+    architecture: str = "arm64"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -48,7 +49,7 @@ class VariantVerdict:
 
 def _load(key: str) -> VariantList:
     profile = merged("runtimes.yaml")
-    bits = profile["feature_bits"]
+    bits = {**profile["feature_bits"], **profile["x86_feature_bits"]}
     body = profile["lists"][key]
     return VariantList(
         key,
@@ -59,21 +60,27 @@ def _load(key: str) -> VariantList:
             )
             for item in body["variants"]
         ),
+        body["architecture"],
     )
 
 
 ANDROID = _load("android")
 LINUX = _load("linux")
-LISTS = {"android": ANDROID, "linux": LINUX}
+X86 = _load("x86")
+LISTS = {"android": ANDROID, "linux": LINUX, "x86": X86}
 
 
 def judge(isa: IsaFeatures, variants: VariantList) -> tuple[tuple[VariantVerdict, ...], str | None]:
-    """Every variant's verdict in list order, and the name the loader will choose.
+    """Every variant's verdict in list order, and the name the loader will choose; none on another architecture.
 
     The loader takes the highest score among usable variants. The prediction is None when a feature that would change
     the choice could not be read.
     """
-    flags = isa.flags
+    flags = {**isa.flags, **isa.x86_flags}
+    other = "" if isa.architecture in ("", "arm32") else isa.architecture
+    if other and other != variants.architecture:
+        wrong = (f"{variants.architecture} processor",)
+        return tuple(VariantVerdict(v.name, v.needs, v.score, False, wrong) for v in variants.variants), None
     verdicts = []
     for variant in variants.variants:
         missing = tuple(need for need in variant.needs if flags[need] is False)
@@ -94,7 +101,7 @@ def predict(verdicts: Sequence[VariantVerdict]) -> str | None:
 
 
 def list_for(name: str) -> VariantList | None:
-    """The list an engine build has, by `android`, `linux` or a name of the user's own; None for any other build."""
+    """The list an engine build has: `android`, `linux`, `x86` or one of the user's own; None for any other build."""
     return LISTS.get(name) or (_load(name) if name in merged("runtimes.yaml")["lists"] else None)
 
 
@@ -104,25 +111,6 @@ def list_named(name: str) -> VariantList:
     if found is None:
         raise UsageError(f"unknown variant list {name}", fix=f"one of {', '.join(merged('runtimes.yaml')['lists'])}")
     return found
-
-
-def list_of_files(file_names: Sequence[str]) -> str:
-    """Which list a build carries, by the names of its `libggml-cpu-*.so` files.
-
-    `android`, `linux`, `x86`, `single` (one CPU backend without a variant name), or `unknown` when there is none.
-    """
-    tags = [
-        name.removeprefix("libggml-cpu-").removesuffix(".so")
-        for name in file_names
-        if name.startswith("libggml-cpu-") and name.endswith(".so")
-    ]
-    if any(tag.startswith("android_") for tag in tags):
-        return "android"
-    if any(tag in LINUX.names for tag in tags):
-        return "linux"
-    if tags:
-        return "x86"
-    return "single" if "libggml-cpu.so" in file_names else "unknown"
 
 
 def compare_loaded(predicted: str | None, loaded: str | None) -> str:

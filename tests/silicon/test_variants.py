@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,8 +14,8 @@ from hypothesis import strategies as st
 
 from entity_tui.device.cpuinfo import parse_cpuinfo
 from entity_tui.device.isa import IsaFeatures, from_cpuinfo
-from entity_tui.silicon.variants import ANDROID, LINUX, LISTS, compare_loaded, judge, list_of_files
-from tests.fixtures.tools import need_shared
+from entity_tui.silicon.variants import ANDROID, LINUX, LISTS, X86, compare_loaded, judge
+from tests.fixtures.tools import missing, need_shared
 
 BITS = ("fphp", "asimdhp", "asimddp", "sve", "i8mm", "sve2", "sme")
 
@@ -87,12 +90,41 @@ def test_cores_that_disagree_are_judged_by_what_all_have() -> None:
     assert isa.disagreement == "cpu1 lacks asimddp"
 
 
-def test_the_list_a_build_carries_is_told_by_its_files() -> None:
-    assert list_of_files(["libggml-cpu-android_armv8.2_2.so", "libllama.so"]) == "android"
-    assert list_of_files(["libggml-cpu-armv8.2_2.so"]) == "linux"
-    assert list_of_files(["libggml-cpu-haswell.so"]) == "x86"
-    assert list_of_files(["libggml-cpu.so"]) == "single"
-    assert list_of_files(["llama-bench"]) == "unknown"
+SCORES = """
+import ctypes, pathlib, sys
+folder = pathlib.Path(sys.argv[1])
+ctypes.CDLL(str(folder / "libggml-base.so"), mode=ctypes.RTLD_GLOBAL)
+for path in sorted(folder.glob("libggml-cpu-*.so")):
+    print(path.stem.removeprefix("libggml-cpu-"), ctypes.CDLL(str(path)).ggml_backend_score())
+"""
+
+
+def test_this_computers_variants_have_the_scores_the_engine_itself_computes(x86_engine: Path) -> None:
+    cpuinfo = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    isa = from_cpuinfo(parse_cpuinfo(cpuinfo))
+    if isa.architecture != "x86_64":
+        missing("the engine's x86 score functions need an x86 processor")
+    asked = subprocess.run(
+        [sys.executable, "-c", SCORES, str(x86_engine)], capture_output=True, text=True, check=True, timeout=60
+    )
+    scores = {name: int(score) for name, score in (line.split() for line in asked.stdout.splitlines())}
+    verdicts, predicted = judge(isa, X86)
+    assert {v.name: v.score if v.eligible else 0 for v in verdicts} == scores
+    assert predicted == max(scores, key=lambda name: scores[name])
+    loader = subprocess.run(
+        [str(x86_engine / "llama-bench"), "--list-devices"], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert f"libggml-cpu-{predicted}.so" in loader.stderr + loader.stdout
+
+
+def test_a_list_for_another_processor_predicts_nothing() -> None:
+    arm = isa_of(["asimddp", "fphp", "asimdhp"])
+    verdicts, predicted = judge(arm, X86)
+    assert predicted is None
+    assert verdicts[0].missing == ("x86_64 processor",)
+    pc = from_cpuinfo(parse_cpuinfo("processor : 0\nflags : fpu sse2 sse4_2 avx\n"))
+    assert judge(pc, ANDROID)[1] is None
+    assert judge(pc, X86)[1] == "sandybridge"
 
 
 def test_the_loaders_own_word_is_compared_with_the_prediction() -> None:
