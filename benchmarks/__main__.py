@@ -18,6 +18,7 @@ MODULES = {
     "chat_screen": "a streaming reply under 20 000 tokens against Markdown.get_stream",
     "chat_speed": "chat against a raw streaming request; restore against reading again",
     "history": "100 000 runs: open and filter",
+    "census": "census of a 4 GB model over adb against one read of the same bytes",
     "overhead": "llama-bench with runner and recorder against running it bare",
 }
 

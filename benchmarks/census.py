@@ -24,6 +24,7 @@ from entity_tui.transport.adb_server import AdbServer
 
 ROUNDS = 5
 SIZE_BYTES = 4_000_000_000
+RATIO_LIMIT = 10.0
 
 
 def big_header() -> bytes:
@@ -40,8 +41,8 @@ def big_header() -> bytes:
     return file.bytes()
 
 
-async def measure() -> None:
-    """Print seconds, bytes and requests."""
+async def measure() -> float:
+    """Print seconds and bytes; the ratio to the plain read is returned."""
     header = big_header()
     with tempfile.TemporaryDirectory() as home:
         async with AdbServer(home=Path(home)) as server, demo_phone("cmf-phone-1") as phone:
@@ -64,13 +65,14 @@ async def measure() -> None:
                 plain_s = time.perf_counter() - began
     print(f"header {counted.census.header_bytes / 1e6:.2f} MB of a file of {SIZE_BYTES / 1e9:.0f} GB")
     print(f"census over adb: median {statistics.median(times):.3f} s, {counted.census.read_bytes / 1e6:.2f} MB read")
-    print(f"the same bytes in one read: {plain_s:.3f} s")
+    ratio = statistics.median(times) / plain_s
+    print(f"the same bytes in one read: {plain_s:.3f} s, ratio {ratio:.1f} (at most {RATIO_LIMIT:.0f})")
+    return ratio
 
 
 def main() -> int:
-    """Run the benchmark."""
-    asyncio.run(measure())
-    return 0
+    """Run the benchmark; 1 when the ratio is over its limit."""
+    return 1 if asyncio.run(measure()) > RATIO_LIMIT else 0
 
 
 if __name__ == "__main__":
