@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,6 +62,11 @@ def _lines(found: tuple[RunEntry, ...]) -> list[str]:
         ("when", "kind", "device", "model", "quant", "arm", "n", "tok/s", "W", "tok/W", "flags", "run")
     ]
     rows += [_cells(entry, arm) for entry in found for arm in entry.arms or (None,)]
+    return _aligned(rows)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines whose columns stand under each other."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
@@ -224,6 +229,27 @@ def export(filter_line: tuple[str, ...], format_name: str, output: Path | None) 
         return
     write_whole(output, text)
     click.echo(str(output), err=True)
+
+
+@command.command()
+@click.argument("filter_line", nargs=-1, metavar="[FILTER]...")
+@click.option("--metric", default="decode_tok_s", show_default=True, help="Any metric of rows.csv.")
+@click.option("--csv", "as_csv", is_flag=True, help="CSV on stdout.")
+def table(filter_line: tuple[str, ...], metric: str, as_csv: bool) -> None:
+    """One line a run, one column an arm: medians beside each other, never pooled."""
+    from entity_tui.records.export import table_csv
+    from entity_tui.records.frame import table_lines
+
+    with _store() as store:
+        entries = store.select(" ".join(filter_line), now=datetime.now(UTC), limit=1000)
+        rows = list(store.rows(entry.session_id for entry in entries))
+    lines = table_lines(rows, metric)
+    if as_csv:
+        click.echo(table_csv(lines), nl=False)
+        return
+    header = list(lines[0]) if lines else []
+    for text in _aligned([header, *(list(line.values()) for line in lines)]):
+        click.echo(printable(text))
 
 
 @command.command()

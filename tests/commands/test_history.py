@@ -79,6 +79,13 @@ def test_export_of_one_run_and_of_a_filter(tmp_path: Path) -> None:
     json.loads(run("history", "export", "run1", "--format", "llama-bench").stdout or "{}")
 
 
+def test_table_lays_runs_beside_each_other_without_pooling() -> None:
+    lines = run("history", "table", "--csv").stdout.splitlines()
+    assert lines == ["session_id,naive,optimized", "run2,8.5,17", "run1,8.5,17"]
+    assert run("history", "table", "device~cmf").stdout.count("run") == 1
+    assert run("history", "table", "--metric", "nothing").stdout.strip() == ""
+
+
 def test_tags_are_added_and_removed(data: Path) -> None:
     run("history", "tag", "run1", "nightly", "cool")
     assert as_json("history", "list", "tag=cool", "--json")["matching"] == 1
