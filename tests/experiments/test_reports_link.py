@@ -1,0 +1,107 @@
+"""Public reports about links, recreated on a demo phone behind a real adb server: the run belongs to the phone."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from entity_tui.experiments.plan import Plan
+from entity_tui.records.schema import Metric, Row
+from entity_tui.sim.launch import DemoPhone
+from entity_tui.transport.adb_host import list_devices
+from entity_tui.transport.adb_server import AdbServer
+from entity_tui.transport.adb_wire import FIXES, ServerAddress
+from entity_tui.transport.base import DeviceState
+from tests.experiments.live_bed import Bench, on_phone
+from tests.fixtures.tools import until
+
+pytestmark = pytest.mark.long
+WELL = {"ok", "warmup", "foreign_load", "throttled"}
+
+
+def shape(rows: tuple[Row, ...]) -> list[tuple[int | None, int | None, str | None, int | None, str]]:
+    """What an uninterrupted run and an interrupted one have in common."""
+    return [(row.block, row.position, row.arm, row.attempt, row.metric) for row in rows]
+
+
+def expected(plan: Plan) -> list[tuple[int | None, int | None, str | None, int | None, str]]:
+    """The rows an uninterrupted run of the plan has."""
+    metrics = {
+        "warmup": (Metric.PROMPT_TOK_S, Metric.DECODE_TOK_S),
+        "measure": (
+            *(Metric.PROMPT_TOK_S, Metric.DECODE_TOK_S, Metric.TTFT_DERIVED_MS),
+            *(Metric.DECODE_POWER_W, Metric.DECODE_TOK_PER_W),
+        ),
+    }
+    return [
+        (cell.block, cell.position, cell.arm, 1, str(metric)) for cell in plan.cells for metric in metrics[cell.role]
+    ]
+
+
+def cells_done(bench: Bench) -> int:
+    return bench.views[-1].cells_done if bench.views else 0
+
+
+async def test_devlib_55_and_workload_automation_1022_a_link_that_is_gone_costs_nothing(
+    demo_phone: DemoPhone, adb_server: AdbServer, tmp_path: Path
+) -> None:
+    async with on_phone(demo_phone, adb_server, tmp_path) as bench:
+        plan = bench.runs(1, ["naive", "optimized", "efficiency"])
+        task = asyncio.create_task(bench.run(plan))
+        await until(lambda: task.done() or cells_done(bench) >= 1, within_s=90)
+        await demo_phone.ctl("drop", "6")
+        result = await task
+    assert result.outcome == "done"
+    assert shape(result.rows) == expected(plan)
+    assert {row.state for row in result.rows} <= WELL
+    assert len(set(shape(result.rows))) == len(result.rows), "none twice"
+    assert {view.link for view in bench.views} == {"ready", "lost"}
+    assert bench.views[-1].link == "ready"
+    assert any("the run goes on on the device" in line.text for line in result.view.log)
+
+
+async def test_android_tools_28_a_phone_that_restarts_ends_the_session_and_a_new_one_is_linked(
+    demo_phone: DemoPhone, adb_server: AdbServer, tmp_path: Path
+) -> None:
+    async with on_phone(demo_phone, adb_server, tmp_path) as bench:
+        plan = bench.runs(1, ["naive", "optimized"])
+        task = asyncio.create_task(bench.run(plan))
+        await until(lambda: task.done() or cells_done(bench) >= 1, within_s=90)
+        await demo_phone.ctl("reboot", "1")
+        result = await task
+        assert result.outcome == "device_rebooted"
+        lost = [row for row in result.rows if row.state == "device_rebooted"]
+        assert lost
+        assert all(row.value is None for row in lost)
+        await bench.look_again()
+        again = await bench.run(bench.runs(1, ["naive"]), continues=result.session_id)
+    assert again.outcome == "done"
+    assert again.directory.info().continues == result.session_id
+    boots = {row.boot_id for row in again.rows} | {row.boot_id for row in result.rows}
+    assert len(boots) == 2
+
+
+async def test_dogu_341_unauthorized_says_what_to_tap_and_absent_says_what_to_plug(
+    demo_phone: DemoPhone, adb_server: AdbServer, tmp_path: Path
+) -> None:
+    address = ServerAddress("127.0.0.1", adb_server.port)
+
+    async def state() -> DeviceState | None:
+        rows = await list_devices(address)
+        return next((row.state for row in rows if row.serial == demo_phone.address), None)
+
+    async with on_phone(demo_phone, adb_server, tmp_path) as bench:
+        assert await state() is DeviceState.READY
+        await demo_phone.ctl("unauthorize")
+
+        async def asks() -> bool:
+            return await state() in (DeviceState.UNAUTHORIZED, DeviceState.OFFLINE, DeviceState.AUTHORIZING, None)
+
+        await until(asks, within_s=30)
+        await demo_phone.ctl("authorize")
+        assert (await bench.transport.run(["true"], timeout_s=30)).ok if await state() is DeviceState.READY else True
+    states = (DeviceState.ABSENT, DeviceState.OFFLINE, DeviceState.UNAUTHORIZED, DeviceState.LOST)
+    assert len({FIXES[item] for item in states}) == 4
+    assert "tap Allow" in FIXES[DeviceState.UNAUTHORIZED]
