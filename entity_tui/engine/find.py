@@ -25,7 +25,10 @@ show() { # one folder that has a llama program: its name, its files, its manifes
   lib=$1
   case $1 in */bin) [ -d "${1%/bin}/lib" ] && lib=${1%/bin}/lib ;; esac
   for f in "$1"/lib*.so* ; do [ -f "$f" ] && printf 'library %s\n' "$f"; done
-  [ "$lib" != "$1" ] && for f in "$lib"/lib*.so* ; do [ -f "$f" ] && printf 'library %s\n' "$f"; done
+  # A lib folder beside bin may be a whole system's; only llama.cpp's own files in it are ours to list.
+  [ "$lib" != "$1" ] && for f in "$lib"/libggml*.so* "$lib"/libllama*.so* "$lib"/libmtmd*.so* ; do
+    [ -f "$f" ] && printf 'library %s\n' "$f"
+  done
   [ -r "$1/entity-engine.json" ] && { printf 'manifest '; head -c 65536 "$1/entity-engine.json"; echo; }
   return 0
 }

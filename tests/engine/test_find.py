@@ -41,6 +41,18 @@ async def test_engines_below_our_root_and_in_the_home_are_found_once_each(
     assert engines[0].variants == ("haswell",)
 
 
+async def test_a_bin_and_lib_layout_lists_only_llama_cpps_own_libraries(tmp_path: Path) -> None:
+    program(tmp_path / "engines" / "termux" / "bin" / "llama-bench")
+    for name in ("libggml-cpu-android_armv8.2_2.so", "libllama.so", "libssl.so"):
+        (tmp_path / "engines" / "termux" / "lib").mkdir(exist_ok=True)
+        (tmp_path / "engines" / "termux" / "lib" / name).touch()
+    async with LocalTransport(str(tmp_path)) as local:
+        (engine,) = [e for e in await find_engines(local) if str(tmp_path) in e.directory]
+    assert engine.libraries == ("libggml-cpu-android_armv8.2_2.so", "libllama.so")
+    assert engine.variants == ("android_armv8.2_2",)
+    assert engine.program("llama-bench") == f"{tmp_path}/engines/termux/bin/llama-bench"
+
+
 async def test_a_manifest_names_the_build(tmp_path: Path) -> None:
     folder = tmp_path / "engines" / "mine"
     program(folder / "llama-bench")
