@@ -57,6 +57,8 @@ class Talk:
         self.power = power
         self.placement = placement
         self.reply: Reply | None = None
+        self.last_detail = ""
+        """Why the last reply ended, where that needs words: what was lost, and how."""
 
     async def ask(self, text: str) -> AsyncGenerator[Said, None]:
         """Send a user's turn and stream the answer to it."""
@@ -101,6 +103,7 @@ class Talk:
                         kept = now
                 if isinstance(event, Ended):
                     ended = event
+                    self.last_detail = event.detail
                     cost = self._cost(event, reply, len(tokens), first_ms, meter)
                     cut = event.finish not in (Finish.STOP,)
                     message = replace(message, truncated=cut, cost=cost)
