@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from entity_tui.commands.options import device_options, json_option, print_json, snapshot_option, take_snapshot
+from entity_tui.commands.options import (
+    device_options,
+    json_option,
+    print_json,
+    snapshot_option,
+    take_snapshot,
+    with_device,
+)
 
 if TYPE_CHECKING:
     from entity_tui.device.facts import Facts
+    from entity_tui.models.predict import Machine
     from entity_tui.silicon.explain import Explanation
     from entity_tui.silicon.widths import Widths
+    from entity_tui.transport.base import Transport
 
 
 @click.command()
@@ -35,21 +44,46 @@ def command(
     from entity_tui.silicon.explain import explain
     from entity_tui.silicon.widths import widths
 
-    facts = read_facts(take_snapshot(device, snapshot, speed=speed))
+    measured = None
+    if with_numbers and snapshot is None:
+        facts, measured = with_device(device, _with_own_runs, speed=speed)
+    else:
+        facts = read_facts(take_snapshot(device, snapshot, speed=speed))
     found = widths(facts.topology)
     if as_json:
         data = topology_json(facts, found)
         if with_numbers:
-            data["explain"] = explanation_json(explain(facts))
+            data["explain"] = explanation_json(explain(facts, measured))
         print_json(data)
         return
     _print_device(facts)
     _print_clusters(facts, sources)
     _print_widths(found)
     if with_numbers:
-        _print_numbers(explain(facts))
+        _print_numbers(explain(facts, measured))
     for word in (*facts.topology.conflicts, *facts.topology.notes, *found.notes):
         click.echo(f"▲ {word}")
+
+
+async def _with_own_runs(transport: Transport) -> tuple[Facts, Machine | None]:
+    """The facts of a device and the constants its own stored runs give, None without any."""
+    from entity_tui.device.facts import read_facts
+    from entity_tui.engine.model_files import count_models
+    from entity_tui.errors import EntityError
+    from entity_tui.experiments.context import device_id_hash
+    from entity_tui.experiments.probe import probe
+    from entity_tui.model_survey import stored_runs
+    from entity_tui.models.predict import fit_machine
+
+    seen = await probe(transport)
+    facts = read_facts(seen)
+    try:
+        counted = await count_models(transport)
+        runs = stored_runs(counted, simulated=transport.simulated, device_hash=device_id_hash(seen, facts))
+    except EntityError as error:
+        click.echo(f"▲ own runs could not be read: {error.title}", err=True)
+        return facts, None
+    return facts, fit_machine(runs)
 
 
 def _ghz(khz: int | None) -> str:
@@ -128,13 +162,13 @@ def _print_numbers(numbers: Explanation) -> None:
         click.echo(f"           best {bound.best_threads} threads, at most ×{bound.bound:.2f} over all cores")
         if numbers.thread_factor is not None:
             click.echo(f"           decode width over all cores: ×{numbers.thread_factor:.2f} by compute alone")
-    if numbers.machine is None or numbers.chip is None:
+    if numbers.machine is None or numbers.basis is None:
         click.echo("balance    unknown: nothing was measured on this chip yet (a bench gives both rates)")
         return
     machine = numbers.machine
     click.echo(
         f"balance   ~{machine.compute_gflop_s:.0f} GFLOP/s, ~{machine.bandwidth_gb_s:.1f} GB/s, "
-        f"~{machine.balance:.1f} FLOP/byte ({numbers.chip.observations} run(s) on {numbers.chip.title})"
+        f"~{machine.balance:.1f} FLOP/byte ({numbers.basis.words})"
     )
     click.echo(
         f"           a reply does {machine.decode_intensity:.1f} FLOP/byte (memory), a 512-token prompt "

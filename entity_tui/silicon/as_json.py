@@ -87,7 +87,7 @@ def widths_json(found: Widths) -> dict[str, Any]:
 
 def explanation_json(explanation: Explanation) -> dict[str, Any]:
     """The numbers behind the rules; predictions are marked as such."""
-    bound, machine, chip = explanation.bound, explanation.machine, explanation.chip
+    bound, machine, basis = explanation.bound, explanation.machine, explanation.basis
     return {
         "straggler": None
         if bound is None
@@ -104,7 +104,8 @@ def explanation_json(explanation: Explanation) -> dict[str, Any]:
         if machine is None
         else {
             "predicted": True,
-            "source": f"{chip.observations} run(s) on {chip.title}" if chip is not None else "",
+            "source": "" if basis is None else basis.words,
+            "caveat": "" if basis is None else basis.caveat,
             "compute_gflop_s": machine.compute_gflop_s,
             "bandwidth_gb_s": machine.bandwidth_gb_s,
             "balance_flop_byte": machine.balance,
