@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @device_options
-@click.option("--chunks", type=click.IntRange(2, 200), default=12, help="Chunks of text for the perplexity series.")
+@click.option("--chunks", type=click.IntRange(6, 200), default=12, help="Chunks of text for the perplexity series.")
 @plan_options
 @run_options
 @click.pass_context

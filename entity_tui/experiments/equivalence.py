@@ -112,7 +112,7 @@ def equivalence_plan(
             "prompt": PROMPT,
             "more": MORE,
             "chunks": str(chunks),
-            "other_chunks": str(min(OTHER_COUNT, max(1, chunks // 2))),
+            "other_chunks": str(OTHER_COUNT),
             "n_ctx": str(N_CTX),
             "text": text_path,
         },
