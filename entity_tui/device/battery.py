@@ -61,6 +61,8 @@ class Battery:
     sign: Standing = Standing.UNVERIFIED
     discharge_sign: int | None = None
     """+1 when the gauge counts drain as positive, -1 when negative, None while unknown."""
+    power_w: float | None = None
+    """Power the node itself states while discharging (laptops of the energy family); None where it states none."""
     charge_counter_uah: int | None = None
     frozen: bool = False
     """`UPDATES STOPPED`: somebody froze the battery service; every value is a fake until it is reset."""

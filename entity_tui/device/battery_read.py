@@ -89,6 +89,8 @@ def _from_supply(supply: Supply, parts: _Parts) -> str:
     if supply.capacity_pct is not None and 0 <= supply.capacity_pct <= 100:
         parts.put("level_pct", float(supply.capacity_pct), f"{source}/capacity")
     parts.put("status", _STATUS_WORDS.get(supply.status.lower()), f"{source}/status")
+    if supply.power_uw and supply.status.lower() == "discharging":
+        parts.put("power_w", abs(supply.power_uw) / 1e6, f"{source}/power_now")
     parts.put("charge_counter_uah", supply.charge_counter_raw or None, f"{source}/charge_counter")
     parts.put("technology", supply.technology, f"{source}/technology")
     if supply.doubles:
@@ -164,7 +166,10 @@ def read_battery(snapshot: Snapshot) -> Battery:
     """
     parts = _Parts()
     supplies = read_supplies(snapshot)
-    battery = next((s for s in supplies if s.kind in ("Battery", "BMS", "") and (s.has_current or s.voltage_raw)), None)
+    battery = next(
+        (s for s in supplies if s.kind in ("Battery", "BMS", "") and (s.has_current or s.voltage_raw or s.power_uw)),
+        None,
+    )
     node_voltage = _from_supply(battery, parts) if battery is not None else ""
     parts.put("current_raw", _command_current(snapshot.command(CMD_CURRENT)), CMD_CURRENT)
     dump_reading = snapshot.command(DUMP)

@@ -34,6 +34,8 @@ class SensorState(StrEnum):
     IMPLAUSIBLE = "implausible"
     NOT_TEMPERATURE = "not a temperature"
     UNIT_UNKNOWN = "unit unknown"
+    STALE = "stale"
+    """Only an old event value is there: shown as its raw text, never as a temperature."""
 
 
 @dataclass(frozen=True, slots=True)

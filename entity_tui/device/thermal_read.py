@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import MappingProxyType
 
 from entity_tui.device.snapshot import Outcome, Reading, Snapshot
@@ -22,6 +23,11 @@ def _service(reading: Reading) -> tuple[ThermalDump, str]:
     if not dump.recognised:
         return dump, Outcome.ABSENT.value
     return dump, Outcome.SUSPECT.value if dump.overridden else Outcome.OK.value
+
+
+def _stale(sensor: Sensor) -> Sensor:
+    """A cached entry where there is no live one: its name and raw text, no temperature."""
+    return replace(sensor, celsius=None, state=SensorState.STALE)
 
 
 def _zones_outcome(zones: tuple[Sensor, ...]) -> str:
@@ -56,8 +62,9 @@ def read_thermal(snapshot: Snapshot) -> Thermal:
     """Sensors by domain, status, cooling devices. Never raises; the service's cached block is never used."""
     dump, outcome = _service(snapshot.command(SOURCE))
     zones = read_zones(snapshot)
+    stale = () if dump.has_live_block else tuple(_stale(sensor) for sensor in dump.cached)
     return Thermal(
-        sensors=(*dump.live, *zones, *read_hwmon(snapshot)),
+        sensors=(*dump.live, *stale, *zones, *read_hwmon(snapshot)),
         cooling=(*dump.cooling, *read_cooling(snapshot)),
         status=dump.status,
         status_overridden=dump.overridden,

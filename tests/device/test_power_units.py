@@ -145,6 +145,39 @@ def test_an_old_build_that_knows_no_current_gives_none() -> None:
     assert read_battery(Snapshot(commands={line: Reading(line, Outcome.OK, "305\n")})).current_raw == 305
 
 
+def test_a_laptop_of_the_energy_family_states_its_power() -> None:
+    root = "/sys/class/power_supply/BAT0"
+    texts = {"type": "Battery", "status": "Discharging", "power_now": "7250000", "voltage_now": "11800000"}
+    files = {f"{root}/{name}": Reading("", Outcome.OK, text) for name, text in texts.items()}
+    battery = read_battery(Snapshot(files=files))
+    assert (battery.power_w, battery.voltage_mv, battery.current_raw) == (7.25, 11800, None)
+    files[f"{root}/status"] = Reading("", Outcome.OK, "Charging")
+    assert read_battery(Snapshot(files=files)).power_w is None
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "plugged", "status"),
+    [
+        (
+            "Now drawing from 'Battery Power'\n -InternalBattery-0 (id=1)\t82%; discharging; 5:01 remaining\n",
+            82.0,
+            False,
+            "discharging",
+        ),
+        (
+            "Now drawing from 'AC Power'\n -InternalBattery-0 (id=1)\t100%; charged; 0:00 remaining\n",
+            100.0,
+            True,
+            "full",
+        ),
+        ("Now drawing from 'AC Power'\n", None, True, "unknown"),
+    ],
+)
+def test_a_macs_battery(text: str, level: float | None, plugged: bool, status: str) -> None:
+    battery = read_battery(Snapshot(commands={"pmset -g batt": Reading("", Outcome.OK, text)}))
+    assert (battery.level_pct, battery.plugged, battery.status.value) == (level, plugged, status)
+
+
 def test_charging_is_entitys_rule() -> None:
     def charging(*lines: str) -> bool | None:
         text = "Current Battery Service state:\n" + "".join(f"  {line}\n" for line in lines)

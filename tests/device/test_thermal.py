@@ -80,6 +80,15 @@ def test_every_way_of_not_reading_the_service_stays_apart(outcome: Outcome) -> N
     assert facts.status_name == "unknown"
 
 
+def test_cached_values_alone_are_stale_and_no_temperature() -> None:
+    text = "Thermal Status: 0\nCached temperatures:\n\tTemperature{mValue=84.2, mType=0, mName=CPU, mStatus=0}\n"
+    facts = read_thermal(
+        Snapshot(commands={"dumpsys thermalservice": Reading("", Outcome.OK, text + "HAL Ready: true\n")})
+    )
+    assert [(s.name, s.state, s.celsius, s.raw) for s in facts.sensors] == [("CPU", SensorState.STALE, None, "84.2")]
+    assert facts.hottest(Domain.CPU) is None
+
+
 def test_a_name_with_a_line_end_in_it_is_one_sensor() -> None:
     entry = "Temperature{mValue=30.8, mType=3, mName=test temperature\n sensor, mStatus=0}"
     text = f"Current temperatures from HAL:\n\t{entry}\nCurrent cooling devices from HAL:\n"
