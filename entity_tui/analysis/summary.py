@@ -1,11 +1,10 @@
-"""Medians and spreads as every table prints them."""
+"""Medians and spreads as every table prints them; plain Python, so that a list of runs loads no numpy."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,30 +37,34 @@ def median(values: Sequence[float]) -> float:
     """The median, the mean of the middle two for an even count. ValueError without values."""
     if len(values) == 0:
         raise ValueError("no values")
-    return float(np.median(np.asarray(values, dtype=np.float64)))
+    return quantile(values, 0.5)
 
 
 def population_sd(values: Sequence[float]) -> float:
     """The population standard deviation (divisor n). ValueError without values."""
     if len(values) == 0:
         raise ValueError("no values")
-    return float(np.std(np.asarray(values, dtype=np.float64)))
+    centre = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / len(values))
 
 
 def quantile(values: Sequence[float], fraction: float) -> float:
     """The quantile by linear interpolation at fraction × (n - 1), LITTLETai's convention and numpy's default."""
     if len(values) == 0:
         raise ValueError("no values")
-    return float(np.quantile(np.asarray(values, dtype=np.float64), fraction))
+    ordered = sorted(values)
+    place = fraction * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return float(ordered[below] + (place - below) * (ordered[above] - ordered[below]))
 
 
 def summarise(values: Sequence[float]) -> Summary | None:
     """The summary of the values, None when there are none."""
     if len(values) == 0:
         return None
-    data = np.asarray(values, dtype=np.float64)
-    q1, centre, q3 = (float(x) for x in np.quantile(data, (0.25, 0.5, 0.75)))
-    return Summary(len(values), centre, float(np.std(data)) if len(values) > 1 else None, q1, q3)
+    q1, centre, q3 = (quantile(values, fraction) for fraction in (0.25, 0.5, 0.75))
+    return Summary(len(values), centre, population_sd(values) if len(values) > 1 else None, q1, q3)
 
 
 def seed_summary(values: Sequence[float]) -> Summary | None:

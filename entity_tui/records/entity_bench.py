@@ -197,7 +197,7 @@ def _row(base: Row, line: dict[str, str], known: dict[str, str]) -> Row:
         of_arm = replace(of_arm, block=_int(index), attempt=1)
     if ours is not None:
         return metric_row(of_arm, ours, value)
-    return replace(of_arm, metric=f"entity_{metric}", value=value, unit=line["unit"], better="")
+    return replace(of_arm, metric=f"entity_{metric}", value=value, unit=line.get("unit", ""), better="")
 
 
 def _notes(rows: Sequence[Row], known: dict[str, str]) -> tuple[str, ...]:
