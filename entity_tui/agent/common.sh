@@ -11,10 +11,42 @@ shell=posix
 if [ -n "${KSH_VERSION-}" ]; then
 	shell=mksh
 	eval 'say() { print -r -- "$1"; }
-	slurp() { TEXT=; { TEXT=$(<"$1"); } 2>/dev/null; }'
+	slurp() { TEXT=; { TEXT=$(<"$1"); } 2>/dev/null; }
+	read_values() {
+		for _f; do
+			V=
+			V=$(<"$_f")
+			line="$line|${V%%"$nl"*}"
+		done
+	}
+	read_clock() {
+		T=$(<"$uptime_file")
+		T=${T%% *}
+	}
+	first_line() {
+		V=
+		{ V=$(<"$1"); } 2>/dev/null
+		V=${V%%"$nl"*}
+		[ -n "$V" ]
+	}'
 else
 	[ -n "${BASH_VERSION-}" ] && shell=bash
 	say() { printf '%s\n' "$1"; }
+	# Adds "|" and the first line of each file to `line`; the caller silences the complaints about missing ones.
+	read_values() {
+		for _f; do
+			V=
+			IFS= read -r V <"$_f"
+			line="$line|$V"
+		done
+	}
+	read_clock() { read -r T _rest <"$uptime_file"; }
+	# First line of file $1 into V; status 1 when there is nothing in it, or it cannot be read.
+	first_line() {
+		V=
+		{ IFS= read -r V <"$1"; } 2>/dev/null
+		[ -n "$V" ]
+	}
 	# The whole of a short file into TEXT, without a fork.
 	slurp() {
 		TEXT=
@@ -28,12 +60,6 @@ else
 fi
 
 have() { command -v "$1" >/dev/null 2>&1; }
-
-# First line of file $1 into V; status 1 and an empty V when there is none.
-first_line() {
-	V=
-	{ IFS= read -r V <"$1"; } 2>/dev/null || [ -n "$V" ]
-}
 
 # --- the device clock: T is its text, NOW hundredths of a second since `base` -------------------------------------
 base=0
@@ -56,7 +82,7 @@ choose_clock() {
 }
 now() {
 	case $clock in
-	uptime) read -r T _rest <"$uptime_file" ;;
+	uptime) read_clock ;;
 	epoch) T=$EPOCHREALTIME ;;
 	date_ns) T=$(date +%s.%N) ;;
 	*) T=$(date +%s) ;;
@@ -110,6 +136,7 @@ choose_waiter_fifo() {
 	if { exec 8<>"$1"; } 2>/dev/null; then choose_waiter; fi
 	rm -f "$1"
 }
+# mksh complains on standard error when a child ends meanwhile; that the wait is shorter then is welcome.
 wait_cs() {
 	[ "$1" -gt 0 ] || return 0
 	seconds "$1"
@@ -120,8 +147,7 @@ wait_cs() {
 		S=$((_k / 1000)).${_m#1}
 	fi
 	if [ "$waiter" = read ]; then
-		# mksh complains when a child ends meanwhile; that the wait is shorter then is welcome
-		{ IFS= read -r -t "$S" _x <&8; } 2>/dev/null
+		IFS= read -r -t "$S" _x <&8
 	else
 		sleep "$S" 2>/dev/null || sleep 1
 		waits_forked=$((waits_forked + 1))

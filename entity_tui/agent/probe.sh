@@ -31,19 +31,25 @@ node() {
 }
 nodes() { for _f; do case $_f in *[*]*) ;; *) node "$_f" ;; esac done; }
 present() { for _f; do [ -e "$_f" ] && node "$_f"; done; }
-# A file of several lines.
+# A file of several lines. mksh reads it without a fork; there the number of line ends at its end is not kept.
 text() {
-	_v=$(cat "$1" 2>/dev/null && echo x)
-	case $_v in
-	*x)
+	if [ "$shell" = mksh ]; then
+		slurp "$1"
+		TEXT=$TEXT$nl
+	else
+		TEXT=$(cat "$1" 2>/dev/null && echo x)
+		case $TEXT in *x) TEXT=${TEXT%x} ;; *) TEXT=$nl ;; esac
+	fi
+	if [ "$TEXT" = "$nl" ]; then
+		complain "$1" # empty, or not to be read: cat says which
+	else
 		say "$at file 0 - ${1#"$P"}"
-		say "${_v%x}"
-		;;
-	*) complain "$1" ;;
-	esac
+		say "$TEXT"
+	fi
 }
 
-# $1: the command line it is known by; the rest: the command.
+# $1: the command line it is known by; the rest: the command. `how` says whether it needs a time limit.
+how=exec
 ask() {
 	_name=$1
 	shift
@@ -54,17 +60,14 @@ ask() {
 	fi
 	now
 	_t0=$NOW
-	_v=$(
-		limited "$@"
-		echo "x$?"
-	)
-	_r=${_v##*x}
+	_v=$($how "$@" 2>&1 </dev/null)
+	_r=$?
 	now
 	say "$at cmd $_r $(((NOW - _t0) * 10)) $_name"
-	_v=${_v%x*}
 	# thousands of lines, of which one is wanted
 	case $_v in *mWakefulness=*) _v=${_v#*mWakefulness=} && _v=mWakefulness=${_v%%"$nl"*} ;; esac
 	say "$_v"
+	[ -z "$_v" ] || say ""
 }
 
 for f in cpuinfo meminfo stat self/cgroup self/status self/cpuset version; do text "$P/proc/$f"; done
@@ -157,6 +160,7 @@ for t in taskset timeout setsid nohup sha256sum mkfifo awk dd tr expr printf od 
 done
 if have getprop; then
 	ask getprop getprop
+	how=limited
 	ask "dumpsys battery" dumpsys battery
 	ask "dumpsys thermalservice" dumpsys thermalservice
 	ask "dumpsys power | grep mWakefulness" dumpsys power

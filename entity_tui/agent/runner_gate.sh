@@ -147,7 +147,7 @@ run_gate() {
 		degrees "$gate_mc"
 		beat "phase=gate waited=$_waited temp=$S blocked=$blocked"
 		[ "$_left" -lt "$_poll" ] || _left=$_poll
-		wait_cs "$_left"
+		wait_cs "$_left" 2>/dev/null
 	done
 	now
 	gate_wait=$((NOW - gate_began))

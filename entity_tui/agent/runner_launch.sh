@@ -172,25 +172,20 @@ readback() {
 		done
 	done
 }
+# Times the kernel moved a thread to another CPU, from its sched file $1, into V; status 1 where there is none.
 migrations_of() {
-	V=
-	{
-		while read -r _k _colon V _rest; do
-			case $_k in *nr_migrations) return 0 ;; esac
-		done <"$1"
-	} 2>/dev/null
-	return 1
+	slurp "$1"
+	case $TEXT in *nr_migrations*) ;; *) return 1 ;; esac
+	V=${TEXT#*nr_migrations}
+	V=${V%%"$nl"*}
+	V=${V##*[: ]}
 }
 
 # A line of the cell's own samples: clock and the plan's nodes.
 sample() {
-	_line="p $T"
-	for _f in $node_paths; do
-		V=
-		{ IFS= read -r V <"$_f"; } 2>/dev/null
-		_line="$_line|$V"
-	done
-	say "$_line"
+	line="p $T"
+	read_values $node_paths
+	say "$line"
 }
 
 # Runs launch $1 of the cell to its end. Sets state, detail and adds a launch_end line to the journal.
@@ -202,17 +197,17 @@ run_launch() {
 	own_ticks
 	ticks_before=$TICKS child_before=$CHILD_TICKS
 	now
-	sample >&4
+	sample >&4 2>/dev/null
 	began=$NOW began_at=$T settled=$((NOW + 100))
 	start_workload "$1"
 	event launch "n=$number attempt=$attempt phase=$phase pid=$pid start=$pid_start mask=${want_mask:--} threads=$want_threads"
-	watch_workload "$1"
+	watch_workload 2>/dev/null
 	[ -z "$ended_by" ] || end_workload
 	wait "$pid" 2>/dev/null
 	code=$?
 	now
 	ended_at=$T
-	sample >&4
+	sample >&4 2>/dev/null
 	exec 4>&-
 	rm -f "$lock/workload"
 	name_end

@@ -1,8 +1,9 @@
 # A stream of raw readings, one line a tick, on the device's own clock. Nothing is forked inside a tick; the wait between
 # two ticks is a `read` with a time limit on standard input where the shell has it (its end means the host has gone).
 # $1 period in hundredths of a second, $2 number of ticks or 0, $3 and $4 periods of the slow commands.
-#   z SEQ T TICKS WAITS|VALUE|...    one value for every `node slow ok` line of the header; about once a second
-#   s SEQ T LATE MISSED|VALUE|...    the same for `node fast ok`, every tick; empty when it could not be read just now
+#   z SEQ T TICKS WAITS|VALUE|...|MEM  about once a second: a value for every `node slow ok` line, and MemAvailable in kB
+#   s SEQ T LATE MISSED|VALUE|...|CPU  every tick: a value for every `node fast ok` line, and the CPU lines of /proc/stat;
+#                                      empty is what could not be read just now
 #   > ID TEXT                        one line of a slow command's output
 #   x ID STATUS T COMMAND            that command ended
 
@@ -55,7 +56,7 @@ if [ -z "$found" ]; then
 		note fast "cap.${c##*/}" "$d/scaling_max_freq"
 	done
 fi
-note fast load "$P/proc/loadavg"
+note slow load "$P/proc/loadavg"
 battery=
 for d in "$P/sys/class/power_supply/battery" "$P"/sys/class/power_supply/*; do
 	[ -e "$d" ] || continue
@@ -81,38 +82,31 @@ done
 # CPU lines of /proc/stat into CPU, joined by ';'.
 if [ "$shell" = mksh ]; then
 	eval 'cpu_lines() {
-		{ CPU=$(<"$P/proc/stat"); } 2>/dev/null
+		CPU=$(<"$P/proc/stat")
 		CPU=${CPU%%intr*}
 		CPU=${CPU//$nl/;}
-	}
-	mem_available() {
-		{ V=$(<"$P/proc/meminfo"); } 2>/dev/null
-		V=${V#*MemAvailable:}
-		V=${V%%kB*}
 	}'
 else
 	cpu_lines() {
 		CPU=
-		{
-			while IFS= read -r _line; do
-				case $_line in cpu*) CPU="$CPU$_line;" ;; *) break ;; esac
-			done <"$P/proc/stat"
-		} 2>/dev/null
-	}
-	mem_available() {
-		V=
-		{
-			while read -r _k V _rest; do
-				case $_k in MemAvailable:) return ;; esac
-			done <"$P/proc/meminfo"
-		} 2>/dev/null
-		V=
+		while IFS= read -r _line; do
+			case $_line in cpu*) CPU="$CPU$_line;" ;; *) break ;; esac
+		done <"$P/proc/stat"
 	}
 fi
+mem_available() {
+	V=
+	while read -r _k V _rest; do
+		case $_k in MemAvailable:) return ;; esac
+	done <"$P/proc/meminfo"
+	V=
+}
+exec 2>/dev/null # from here on a node that goes away is an empty value, not a message in every tick
+CPU=
 cpu_lines
 case $CPU in cpu*) say "node fast ok stat" ;; *) say "node fast denied stat" ;; esac
 mem_available
-case $V in *[0-9]*) say "node fast ok mem" ;; *) say "node fast denied mem" ;; esac
+case $V in *[0-9]*) say "node slow ok mem" ;; *) say "node slow denied mem" ;; esac
 
 # --- slow commands: in the background, each line marked, at most one of a kind at a time ---------------------------
 next_id=0
@@ -182,25 +176,18 @@ while :; do
 		due_slow=$((NOW + every_slow))
 		own_ticks
 		line="z $sequence $T $((TICKS + CHILD_TICKS)) $waits_forked"
-		for f in $slow; do
-			V=
-			{ IFS= read -r V <"$f"; } 2>/dev/null
-			line="$line|$V"
-		done
-		say "$line" || exit 0
+		read_values $slow
+		mem_available
+		say "$line|$V" || exit 0
 		ask_slowly
 		now
 	fi
 	line="s $sequence $T $late $missed"
 	missed=0
-	for f in $fast; do
-		V=
-		{ IFS= read -r V <"$f"; } 2>/dev/null
-		line="$line|$V"
-	done
+	read_values $fast
+	CPU=
 	cpu_lines
-	mem_available
-	say "$line|$CPU|$V" || exit 0
+	say "$line|$CPU" || exit 0
 	sequence=$((sequence + 1))
 	[ "$count" -eq 0 ] || [ "$sequence" -lt "$count" ] || exit 0
 	due=$((due + period))

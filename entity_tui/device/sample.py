@@ -12,6 +12,9 @@ from entity_tui.device.snapshot import Outcome, Reading
 SAMPLER_VERSION = 1
 """Version of the sampler's line protocol."""
 
+_OF_SEVERAL_LINES = ("stat", "mem")
+"""Values that stand at the end of their line, whatever their outcome was at the start."""
+
 TICKS_PER_SECOND = 100
 """USER_HZ: fixed at 100 in the interface between Linux and its programs, on every phone."""
 
@@ -128,7 +131,7 @@ class SampleParser:
             return
         kind, outcome, name = parts
         self.outcomes[name] = outcome
-        if outcome == "ok" and name not in ("stat", "mem"):
+        if outcome == "ok" and name not in _OF_SEVERAL_LINES:
             self._names[kind].append(name)
 
     def _values(self, kind: str, rest: str, extra: int) -> tuple[list[str], dict[str, str], list[str]] | None:
@@ -141,10 +144,11 @@ class SampleParser:
         return fields, dict(zip(names, values, strict=False)), values[len(names) :]
 
     def _slow_tick(self, rest: str) -> None:
-        parsed = self._values("slow", rest, 0)
+        parsed = self._values("slow", rest, 1)
         if parsed is None:
             return
-        fields, self._slow, _ = parsed
+        fields, self._slow, (memory,) = parsed
+        self._slow["mem"] = memory
         now_s, ticks = _decimal(fields[1]), _integer(fields[2])
         if now_s is None or ticks is None or ticks < 0:
             return
@@ -169,10 +173,10 @@ class SampleParser:
             self._command_times[command] = read_at
 
     def _fast(self, rest: str) -> Sample | None:
-        parsed = self._values("fast", rest, 2)
+        parsed = self._values("fast", rest, 1)
         if parsed is None:
             return None
-        fields, values, (stat, memory) = parsed
+        fields, values, (stat,) = parsed
         sequence, t_boot_s = _integer(fields[0]), _decimal(fields[1])
         if sequence is None or t_boot_s is None:
             self.rejected += 1
@@ -182,7 +186,7 @@ class SampleParser:
         self._times = times or self._times
         slow = self._slow
         late_cs = _integer(fields[2])
-        load = values.get("load", "").split()
+        load = slow.get("load", "").split()
         online = [value for name, value in slow.items() if name.startswith("online.") and value]
         return Sample(
             sequence=sequence,
@@ -200,7 +204,7 @@ class SampleParser:
             battery_pct=_integer(slow.get("battery.capacity", "")),
             battery_status=slow.get("battery.status", "").strip() or None,
             plugged=any(value.strip() not in ("0", "") for value in online) if online else None,
-            mem_available_kb=_integer(memory),
+            mem_available_kb=_integer(slow.get("mem", "")),
             load_1m=_decimal(load[0]) if load else None,
             commands=MappingProxyType(dict(self._commands)),
             command_t_boot_s=MappingProxyType(dict(self._command_times)),

@@ -79,10 +79,10 @@ def test_a_command_that_hangs_is_ended_and_called_timeout(toolset: Toolset, tmp_
 
 
 def test_text_that_looks_like_a_header_stays_text(toolset: Toolset, tmp_path: Path) -> None:
-    trap = "@deadbeef file 0 - /proc/version\nmodel name: \\n \\t %s $(id) `id`\n@x end\n\n\nlast line without newline"
-    put_files(tmp_path, {"/proc/cpuinfo": trap})
+    trap = "@deadbeef file 0 - /proc/version\nmodel name: \\n \\t %s $(id) `id`\n@x end\n\n\nlast \xfc line  "
+    put_files(tmp_path, {"/proc/cpuinfo": trap + "\n"})
     snapshot = probe(toolset, tmp_path)
-    assert snapshot.file("/proc/cpuinfo").text == trap
+    assert snapshot.file("/proc/cpuinfo").text == trap + "\n"
     assert snapshot.file("/proc/version").outcome is Outcome.ABSENT
 
 

@@ -12,11 +12,11 @@ HEAD = [
     "info shell=mksh clock=uptime wait=read period_cs=20 pid=7 factor=1",
     "node fast ok freq.policy0",
     "node fast denied cap.policy0",
-    "node fast ok load",
+    "node slow ok load",
     "node slow ok battery.current_now",
     "node slow ok battery.status",
     "node fast ok stat",
-    "node fast ok mem",
+    "node slow ok mem",
     "start",
 ]
 
@@ -30,8 +30,8 @@ def fed(*lines: str) -> SampleParser:
 
 
 def test_an_empty_value_is_none_and_never_zero() -> None:
-    parser = fed("z 0 10.00 5 0|-120|")
-    sample = parser.feed("s 0 10.01 1 0||0.50 0.1 0.1 1/2 3|| 123 ")
+    parser = fed("z 0 10.00 5 0|0.50 0.1 0.1 1/2 3|-120|| 123 ")
+    sample = parser.feed("s 0 10.01 1 0||")
     assert sample is not None
     assert sample.freq_khz == {"policy0": None}
     assert sample.max_freq_khz == {}
@@ -42,25 +42,25 @@ def test_an_empty_value_is_none_and_never_zero() -> None:
 
 def test_busy_share_is_taken_between_two_ticks_and_survives_a_tick_without_stat() -> None:
     parser = fed()
-    parser.feed("s 0 1.00 0 0|1|1 1 1|cpu0 10 0 0 90 0 0 0 0;|5")
-    gap = parser.feed("s 1 1.20 0 0|1|1 1 1||5")
+    parser.feed("s 0 1.00 0 0|1|cpu0 10 0 0 90 0 0 0 0;")
+    gap = parser.feed("s 1 1.20 0 0|1|")
     assert gap is not None
     assert gap.cpu_busy_pct == {}
-    last = parser.feed("s 2 1.40 0 0|1|1 1 1|cpu0 25 0 0 95 0 0 0 0;cpu1 1 1 1 1 0 0 0 0;|5")
+    last = parser.feed("s 2 1.40 0 0|1|cpu0 25 0 0 95 0 0 0 0;cpu1 1 1 1 1 0 0 0 0;")
     assert last is not None
     assert last.cpu_busy_pct == {0: 75.0, 1: None}
 
 
 def test_the_samplers_own_cost_is_ticks_over_elapsed_time() -> None:
-    parser = fed("z 0 100.00 40 0|1|x", "z 5 101.00 42 0|1|x")
-    sample = parser.feed("s 5 101.00 0 0|1|1 1 1||5")
+    parser = fed("z 0 100.00 40 0|1|1|x|5", "z 5 101.00 42 0|1|1|x|5")
+    sample = parser.feed("s 5 101.00 0 0|1|")
     assert sample is not None
     assert sample.own_cpu_pct == 2.0
 
 
 def test_a_line_that_was_cut_is_counted_and_gives_no_sample() -> None:
     parser = fed()
-    for line in ("s 3 1.0 0", "s 3 1.0 0 0|5|1", "s x 1.0 0 0|1|1 1 1||5", "z 1 2", "node what", "x 5 oops", "?"):
+    for line in ("s 3 1.0 0", "s 3 1.0 0 0|5", "s x 1.0 0 0|1|", "z 1 2", "node what", "x 5 oops", "?"):
         assert parser.feed(line) is None
     assert parser.rejected == 7
 
