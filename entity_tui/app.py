@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import os
+import signal
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
@@ -142,9 +144,18 @@ class EntityApp(App[None]):
         self.set_interval(CALM_PAINT_S if self.options.reduced_motion else PAINT_S, self.paint)
         self.run_worker(self._watch(), name="devices", exit_on_error=False)
         self.set_timer(WARM_AFTER_S, self._warm)
+        self._leave_on_signals()
         if self.options.spec:
             self.connect_to(self.options.spec)
             self.action_goto(self.options.screen)
+
+    def _leave_on_signals(self) -> None:
+        """SIGTERM and SIGHUP end the interface as `q` does: the terminal is given back, a run goes on on the phone."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            # Only the main thread's loop can; elsewhere (an embedding, Windows) the default stays.
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(number, self.exit)
 
     async def _warm(self) -> None:
         """Import what the other screens need while the reader looks at the first one."""

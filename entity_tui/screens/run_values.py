@@ -7,7 +7,7 @@ from entity_tui.widgets.arms_table import ArmValue, progress_line
 from entity_tui.widgets.bars import progress
 from entity_tui.widgets.factor_bars import FactorValue
 from entity_tui.widgets.gates import GateValue
-from entity_tui.widgets.ink import Ink, Line, line, muted
+from entity_tui.widgets.ink import Ink, Line, line, muted, width_of
 from entity_tui.widgets.numbers import celsius, duration, fixed, known
 from entity_tui.widgets.text import fold, plain
 
@@ -98,9 +98,10 @@ def run_progress(run: RunView, width: int) -> Line:
     eta = f"eta {duration(run.eta_s)}" if run.eta_s is not None else ""
     if run.stopping:
         eta = "stopping after this cell"
-    words = f"randomised blocks, seed {run.seed}   block {min(run.blocks_done + 1, run.blocks_planned)} of "
-    words += str(run.blocks_planned)
-    return progress_line(words if width >= 90 else "", bar, counts, eta)
+    block = f"block {min(run.blocks_done + 1, run.blocks_planned)} of {run.blocks_planned}"
+    forms = (f"randomised blocks, seed {run.seed}   {block}", f"seed {run.seed}   {block}", block, "")
+    lines = [progress_line(words, bar, counts, eta) for words in forms]
+    return next((each for each in lines if width_of(each) <= width - 4), lines[-1])
 
 
 def plan_rows(run: RunView) -> tuple[Line, ...]:
