@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from entity_tui import config
 from entity_tui.errors import DeviceUnreachable, UsageError
@@ -121,6 +122,12 @@ async def _open(spec: Spec, stack: AsyncExitStack, speed: float | None) -> Trans
     return await _demo(spec, stack, speed)
 
 
+def _fetched_model() -> Path | None:
+    """The smallest model that was fetched to this computer: what a demo phone can chat with."""
+    files = sorted((config.data_folder() / "models").glob("*.gguf"), key=lambda file: file.stat().st_size)
+    return files[0] if files else None
+
+
 async def _demo(spec: Spec, stack: AsyncExitStack, speed: float | None) -> Transport:
     """The simulated phone, behind a real adb server of our own."""
     from entity_tui.sim.keep import kept_phone
@@ -128,7 +135,9 @@ async def _demo(spec: Spec, stack: AsyncExitStack, speed: float | None) -> Trans
     from entity_tui.transport.adb_server import AdbServer
 
     server = AdbServer()
-    phone, _ = await asyncio.gather(kept_phone(spec.rest, speed=speed), stack.enter_async_context(server))
+    phone, _ = await asyncio.gather(
+        kept_phone(spec.rest, speed=speed, model=_fetched_model()), stack.enter_async_context(server)
+    )
     transport = AdbTransport(phone.address, "127.0.0.1", server.port, simulated=True)
     transport.spec = spec.text
     return transport

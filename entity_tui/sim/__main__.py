@@ -35,6 +35,8 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--must-authorize", action="store_true")
     options.add_argument("--old-checksums", action="store_true")
     options.add_argument("--stay", action="store_true", help="do not end when standard input does")
+    options.add_argument("--lend-engine", action="store_true", help="a real llama-server of this computer inside")
+    options.add_argument("--lend-model", type=Path, help="a model file to plant in the phone")
     options.add_argument("--linger", type=float, default=0.0, help="end after so many seconds without a connection")
     return options
 
@@ -52,6 +54,8 @@ async def live(options: argparse.Namespace) -> None:
         engine=options.engine,
         qemu_cpu=options.qemu_cpu or "",
         version=VERSION_CHECKSUM if options.old_checksums else VERSION_SKIP_CHECKSUM,
+        lend_engine=options.lend_engine,
+        lend_model=options.lend_model,
     )
     words = Words(phone)
     loop = asyncio.get_running_loop()

@@ -16,6 +16,7 @@ from pathlib import Path
 from entity_tui.errors import EntityError, UsageError
 from entity_tui.sim.ctl import Control
 from entity_tui.sim.launch import READY_TIMEOUT_S, PhoneDidNotStart, phone_argv
+from entity_tui.sim.lend import can_lend
 
 LINGER_S = 900.0
 """A kept phone ends by itself after so many seconds without any connection."""
@@ -67,9 +68,10 @@ async def running_phones() -> tuple[KeptPhone, ...]:
     return tuple(phone for phone in found if phone is not None)
 
 
-async def kept_phone(profile: str, *, speed: float | None = None) -> KeptPhone:
+async def kept_phone(profile: str, *, speed: float | None = None, model: Path | None = None) -> KeptPhone:
     """The running demo phone of this profile, or a fresh one.
 
+    With `model`, a file of this computer, a fresh phone gets a real `llama-server` to run it, where one can be lent.
     `speed` None takes whatever runs (1 for a fresh one); a phone of another speed is ended first, unless a run is in
     flight on it. Raises UsageError for an unknown profile or while a run would be lost.
     """
@@ -85,7 +87,7 @@ async def kept_phone(profile: str, *, speed: float | None = None) -> KeptPhone:
                     fix=f"use --speed {running.speed:g}, or end it: entity-tui sim ctl --profile {profile} off",
                 )
             await running.ctl("off")
-        return await _start(profile, speed or 1.0, note)
+        return await _start(profile, speed or 1.0, note, model)
 
 
 @asynccontextmanager
@@ -124,11 +126,12 @@ async def _occupied(phone: KeptPhone) -> bool:
     return False
 
 
-async def _start(profile: str, speed: float, note: Path) -> KeptPhone:
+async def _start(profile: str, speed: float, note: Path, model: Path | None) -> KeptPhone:
     log = note.with_suffix(".log")
+    lent = ("--lend-engine", "--lend-model", str(model)) if model is not None and can_lend() else ()
     with log.open("wb") as errors:
         process = await asyncio.create_subprocess_exec(
-            *phone_argv(profile, speed=speed, options=("--stay", "--linger", str(LINGER_S))),
+            *phone_argv(profile, speed=speed, options=("--stay", "--linger", str(LINGER_S), *lent)),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=errors,
