@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -181,7 +182,9 @@ def _row(base: Row, line: dict[str, str], known: dict[str, str]) -> Row:
     try:
         value = float(line["value"])
     except ValueError:
-        raise UsageError(f"{metric} of {arm} is not a number", detail=line["value"]) from None
+        value = math.nan
+    if not math.isfinite(value):
+        raise UsageError(f"{metric} of {arm} is not a number", detail=line["value"])
     of_arm = replace(
         base,
         arm=arm,

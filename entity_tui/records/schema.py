@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -191,6 +192,7 @@ class Row:
         """True when the value takes part in medians and comparisons."""
         return (
             self.value is not None
+            and math.isfinite(self.value)
             and self.role != Role.WARMUP
             and self.usability != Usability.VOID
             and not self.excluded_by
@@ -228,7 +230,12 @@ def _value(name: str, text: str) -> Any:
         return text
     if kind == "bool":
         return {"1": True, "0": False}[text]
-    return int(text) if kind == "int" else float(text)
+    if kind == "int":
+        return int(text)
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("not a finite number")
+    return number
 
 
 def row_of(cells: Mapping[str, str]) -> Row:

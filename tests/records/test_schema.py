@@ -98,6 +98,13 @@ def test_a_cell_that_is_no_number_names_its_column() -> None:
         row_of({**row().cells(), "block": "first"})
 
 
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf"])
+def test_a_value_that_is_no_number_is_refused_and_never_counts(text: str) -> None:
+    with pytest.raises(UsageError, match="value"):
+        row_of({**row().cells(), "value": text})
+    assert not row(value=float(text)).countable
+
+
 def test_a_file_that_is_not_ours_is_refused() -> None:
     with pytest.raises(UsageError, match="not a tidy CSV"):
         parse_tidy_csv("a,b\n1,2\n")
