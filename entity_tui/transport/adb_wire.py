@@ -17,6 +17,7 @@ CONNECT_TIMEOUT_S = 3.0
 ANSWER_TIMEOUT_S = 10.0
 REQUEST_LIMIT_BYTES = 65_535
 READ_CHUNK_BYTES = 256 * 1024
+WRITE_BUFFER_BYTES = 1 << 20
 _HEX4 = re.compile(rb"[0-9a-fA-F]{4}")
 _PACKET = struct.Struct("<BI")
 _STDIN, _STDOUT, _STDERR, _EXIT, _CLOSE_STDIN = range(5)
@@ -241,6 +242,8 @@ class ShellV2Channel(Channel):
         self._stream = stream
         self._packets = PacketReader()
         self._exited = False
+        # Enough in hand that the server never waits for us; a reader that is slow still stops a sender that is not.
+        stream.writer.transport.set_write_buffer_limits(high=WRITE_BUFFER_BYTES)
 
     async def receive(self) -> Piece:
         """The next packet. Raises LinkLost when the stream ends without an exit code."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import re
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -17,7 +17,9 @@ from entity_tui.transport.device_text import parse_df_free_bytes, parse_sha256
 if TYPE_CHECKING:
     from entity_tui.transport.shell import ShellTransport
 
+_DD_COUNTS = re.compile(r"records (in|out)|bytes .*copied")
 CHUNK_BYTES = 64 * 1024
+SEND_BYTES = 256 * 1024
 STALL_TIMEOUT_S = 30.0
 """A transfer has no deadline of its own; a link that moves nothing for this long is lost."""
 HASH_TIMEOUT_S = 600.0
@@ -35,14 +37,20 @@ HASH = """LC_ALL=C; export LC_ALL
 { sha256sum < "$1" || toybox sha256sum < "$1" || shasum -a 256 < "$1" || openssl dgst -sha256 < "$1"; } 2>/dev/null
 """
 
-PREPARE = """LC_ALL=C; export LC_ALL
+TAKE = """LC_ALL=C; export LC_ALL
 d=${1%/*}; [ -n "$d" ] || d=/
 [ -d "$1" ] && { echo "$1: Is a directory" >&2; exit 21; }
 mkdir -p "$d" || exit 1
 echo "size $(wc -c < "$2" 2>/dev/null)"
 df -Pk "$d" 2>/dev/null || df -k "$d" 2>/dev/null || :
+echo ready
+read -r word || exit 0
+if [ "$word" = anew ]; then exec > "$2"; else exec >> "$2"; fi
+if command -v dd >/dev/null 2>&1; then exec dd bs=262144; else exec cat; fi
 """
-"""$1 final path, $2 temporary path: makes the folder, tells how much of the file is there and what is free."""
+"""$1 final path, $2 temporary path: makes the folder, tells how much of the file is there and what is free, waits for
+a word, and takes the rest of its input. A shell reads that word byte by byte, so nothing of the file is lost to it.
+dd moves large blocks where toybox's cat moves 4 KiB, which is what makes this as quick as adb's own file service."""
 
 LENGTH = """LC_ALL=C; export LC_ALL
 [ -e "$1" ] || { cat < "$1"; exit 1; }
@@ -56,13 +64,8 @@ chmod "$3" "$2" && mv -f "$2" "$1"
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    size_bytes: int
-    sent_bytes: int
-
-
 def _fail(title: str, words: str) -> RemoteFileError:
+    words = "\n".join(line for line in words.splitlines() if not _DD_COUNTS.search(line))
     fix = "Free some space on the device, or choose another folder." if "No space left" in words else ""
     return RemoteFileError(title, detail=words.strip() or "the device gave no reason", fix=fix)
 
@@ -107,65 +110,75 @@ async def _await_exit(channel: Channel) -> tuple[int, str]:
             words += piece.data
 
 
-async def _send_rest(
-    transport: ShellTransport, file: BinaryIO, temporary: str, start: int, size: int, progress: Progress | None
-) -> None:
-    """Append everything from `start` to the temporary file. The device's early exit (no space) wins over our writes."""
+async def _await_ready(channel: Channel) -> str:
+    """What the device tells before it takes a file. Raises RemoteFileError with its words when it does not."""
+    told, words = bytearray(), bytearray()
+    while not told.endswith(b"ready\n"):
+        piece = await channel.receive()
+        if piece.kind is PieceKind.EXIT:
+            raise _fail("The device does not take the file", words.decode("utf-8", "replace"))
+        (told if piece.kind is PieceKind.STDOUT else words).extend(piece.data[:CHUNK_BYTES])
+    return told.decode("utf-8", "replace")
+
+
+async def _send_rest(channel: Channel, file: BinaryIO, start: int, size: int, progress: Progress | None) -> None:
+    """Send everything from `start`. The device's early exit (no space) wins over our writes."""
     file.seek(start)
     done = start
-    async with transport.channel('cat >> "$1"', args=[temporary]) as channel:
-        ending = asyncio.ensure_future(_await_exit(channel))
-        try:
-            while not ending.done() and (data := file.read(CHUNK_BYTES)):
-                sending = asyncio.ensure_future(channel.send(data))
-                await asyncio.wait({sending, ending}, timeout=STALL_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
-                if not sending.done():
-                    sending.cancel()
-                    if not ending.done():
-                        raise LinkLost(f"The link moved nothing for {STALL_TIMEOUT_S:g} s during a push")
-                    break
-                sending.result()
-                done += len(data)
-                if progress is not None:
-                    progress(done, size)
-            if not ending.done():
-                await channel.close_stdin()
-            code, words = await asyncio.wait_for(ending, STALL_TIMEOUT_S)
-        except BrokenPipeError:
-            code, words = await asyncio.wait_for(ending, STALL_TIMEOUT_S)
-        except TimeoutError as error:
-            raise LinkLost(f"The device did not finish a push within {STALL_TIMEOUT_S:g} s") from error
-        finally:
-            ending.cancel()
-            await asyncio.gather(ending, return_exceptions=True)
+    ending = asyncio.ensure_future(_await_exit(channel))
+    try:
+        while not ending.done() and (data := file.read(SEND_BYTES)):
+            sending = asyncio.ensure_future(channel.send(data))
+            await asyncio.wait({sending, ending}, timeout=STALL_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+            if not sending.done():
+                sending.cancel()
+                if not ending.done():
+                    raise LinkLost(f"The link moved nothing for {STALL_TIMEOUT_S:g} s during a push")
+                break
+            sending.result()
+            done += len(data)
+            if progress is not None:
+                progress(done, size)
+        if not ending.done():
+            await channel.close_stdin()
+        code, words = await asyncio.wait_for(ending, STALL_TIMEOUT_S)
+    except BrokenPipeError:
+        code, words = await asyncio.wait_for(ending, STALL_TIMEOUT_S)
+    except TimeoutError as error:
+        raise LinkLost(f"The device did not finish a push within {STALL_TIMEOUT_S:g} s") from error
+    finally:
+        ending.cancel()
+        await asyncio.gather(ending, return_exceptions=True)
     if code != 0:
         raise _fail("The device stopped taking the file", words)
 
 
 async def _push_once(
     transport: ShellTransport, local: Path, remote: str, temporary: str, size: int, progress: Progress | None
-) -> _Sent:
-    prepared = await transport.script(PREPARE, args=[remote, temporary])
-    if not prepared.ok:
-        raise _fail(f"Cannot write {remote!r} on the device", prepared.error_text)
-    first, _, df_text = prepared.text.partition("\n")
-    number = first.removeprefix("size").strip()
-    there = int(number) if number.isdigit() else 0
-    if there > size:
-        await transport.run(["rm", "-f", temporary])
-        there = 0
-    free = parse_df_free_bytes(df_text)
-    if free is not None and size - there > free:
-        raise _fail(
-            f"Not enough room for {local.name}",
-            f"No space left: {size - there} bytes to send, {free} bytes free",
-        )
-    if progress is not None:
-        progress(there, size)
-    if there < size or size == 0:
+) -> int:
+    """Bring the temporary file to its full size; returns how many bytes were sent for that."""
+    async with transport.channel(TAKE, args=[remote, temporary]) as channel:
+        try:
+            told = await asyncio.wait_for(_await_ready(channel), STALL_TIMEOUT_S)
+        except TimeoutError as error:
+            raise LinkLost(f"The device did not answer a push within {STALL_TIMEOUT_S:g} s") from error
+        first, _, df_text = told.partition("\n")
+        number = first.removeprefix("size").strip()
+        there = int(number) if number.isdigit() else 0
+        if there > size:
+            there = 0
+        free = parse_df_free_bytes(df_text)
+        if free is not None and size - there > free:
+            raise _fail(
+                f"Not enough room for {local.name}",
+                f"No space left: {size - there} bytes to send, {free} bytes free",
+            )
+        if progress is not None:
+            progress(there, size)
+        await channel.send(b"append\n" if there else b"anew\n")
         with local.open("rb") as file:
-            await _send_rest(transport, file, temporary, there, size, progress)
-    return _Sent(size, size - there)
+            await _send_rest(channel, file, there, size, progress)
+    return size - there
 
 
 async def push(
@@ -182,7 +195,7 @@ async def push(
         sha256, there = await asyncio.gather(asyncio.to_thread(_hash_file, local), device_sha256(transport, temporary))
         if sha256 != there:
             await transport.run(["rm", "-f", temporary])
-            if sent.sent_bytes < sent.size_bytes:
+            if sent < status.st_size:
                 return await push(transport, local, remote, mode=mode, progress=progress, verify=verify)
             raise TransferMismatch(
                 f"{local.name} arrived damaged", detail=f"sent {sha256}, the device has {there}", fix="Try again."
@@ -191,7 +204,7 @@ async def push(
     settled = await transport.script(SETTLE, args=[remote, temporary, f"{mode:o}"])
     if not settled.ok:
         raise _fail(f"Cannot give {remote!r} its name on the device", settled.error_text)
-    return Transfer(sent.size_bytes, sent.sent_bytes, sha256, ended - began, verified - ended)
+    return Transfer(status.st_size, sent, sha256, ended - began, verified - ended)
 
 
 async def _fetch_rest(

@@ -241,6 +241,7 @@ async def test_a_disk_that_fills_up_during_a_push_is_told_and_nothing_is_named(
     with pytest.raises(RemoteFileError) as caught:
         await link.push(big, f"{small_disk}/big.bin")
     assert "No space left" in caught.value.detail
+    assert "records" not in caught.value.detail
     assert not (small_disk / "big.bin").exists()
 
 
