@@ -23,8 +23,8 @@ def parsed(data: bytes, size: int | None = None) -> GgufHeader:
     return read_header(reader(data), len(data) if size is None else size)
 
 
-def test_smollm2_equals_the_gguf_packages_own_reader(smollm2: Path) -> None:
-    ours, theirs = local_header(smollm2), GGUFReader(smollm2)
+def test_smollm2_equals_the_gguf_packages_own_reader(smollm2: Path, theirs: GGUFReader) -> None:
+    ours = local_header(smollm2)
     assert ours.data_offset == theirs.data_offset
     assert [(t.name, t.elements, t.size_bytes, t.offset + ours.data_offset, t.type.name) for t in ours.tensors] == [
         (t.name, int(t.n_elements), int(t.n_bytes), int(t.data_offset), t.tensor_type.name) for t in theirs.tensors
