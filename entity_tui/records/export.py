@@ -12,8 +12,8 @@ from entity_tui.errors import UsageError
 from entity_tui.records.files import read_text, write_whole
 from entity_tui.records.schema import COLUMNS, KINDS, Row, row_of
 
-DANGEROUS = ("=", "+", "-", "@", "\t", "\r")
-"""First characters with which a spreadsheet starts a formula or a command."""
+DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""First characters with which a spreadsheet starts a formula or a command; some programs fold the wide forms."""
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z")
 
