@@ -8,24 +8,22 @@ import importlib
 import os
 import signal
 import time
-from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
-from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
 from entity_tui import __version__
 from entity_tui.errors import EntityError
-from entity_tui.logbook import Level
 from entity_tui.screens.device_values import newest, skin_reading
 from entity_tui.screens.dialogs import ConfirmScreen
 from entity_tui.screens.frame_screen import FrameScreen
 from entity_tui.screens.keys import KEYS
+from entity_tui.screens.messages import MESSAGE_S, TalkingApp
 from entity_tui.screens.picker import PickerScreen
 from entity_tui.screens.themes import ENTITY_DARK, ENTITY_LIGHT, paper_for
 from entity_tui.session import Session
@@ -37,13 +35,6 @@ from entity_tui.widgets.text import plain
 PAINT_S = 0.2
 CALM_PAINT_S = 1.0
 WARM_AFTER_S = 0.3
-MESSAGE_S = 5.0
-MESSAGES_AT_ONCE = 3
-SEVERITIES: Mapping[Level, SeverityLevel] = {
-    Level.INFO: "information",
-    Level.WARNING: "warning",
-    Level.ERROR: "error",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +75,7 @@ def _no_color_environment(wanted: bool) -> Iterator[None]:
             del os.environ["NO_COLOR"]
 
 
-class EntityApp(App[None]):
+class EntityApp(TalkingApp):
     """The interface. It holds one Session and owns nothing else."""
 
     TITLE = "entity-tui"
@@ -114,14 +105,10 @@ class EntityApp(App[None]):
         self.options = options or AppOptions()
         self.colour = self.options.colour and not os.environ.get("NO_COLOR")
         with _no_color_environment(not self.colour):
-            super().__init__()
-        self.session = session
+            super().__init__(session)
         self.paper: Paper = DEFAULT_PAPER
         self.own_keys = dict(self.options.keys)
         self.version_words = f"entity-tui {__version__}"
-        self._said: deque[float] = deque(maxlen=MESSAGES_AT_ONCE)
-        self._errors_shown = 0
-        self._path = ""
         self._before_picker = "dashboard"
         self.starting = False
         """True between the key that starts a run and the run's first view."""
@@ -185,60 +172,6 @@ class EntityApp(App[None]):
             for screen in stack:
                 for panel in screen.query(Panel):
                     panel.repaint_all()
-
-    # -- messages --------------------------------------------------------------------------------------------------
-
-    def say(self, text: str, *, level: Level = Level.INFO, log: bool = False) -> None:
-        """A short message for five seconds, three at most; `log` also writes it down."""
-        now = time.monotonic()
-        if len(self._said) == MESSAGES_AT_ONCE and now - self._said[0] < MESSAGE_S:
-            self.clear_notifications()
-            self._said.clear()
-        self._said.append(now)
-        stays = level is Level.ERROR
-        self.notify(plain(text), severity=SEVERITIES[level], timeout=86_400 if stays else MESSAGE_S, markup=False)
-        self._errors_shown += stays
-        if log:
-            self.session.log.add("interface", plain(text), level)
-
-    def complain(self, error: EntityError) -> None:
-        """An error with its fix; it stays until `esc`, and goes to the log unless the session wrote it down already."""
-        self.say(" ".join(part for part in (error.title, error.fix) if part), level=Level.ERROR)
-        words = plain(str(error))
-        if not any(plain(line.text) == words for line in self.session.log.tail(3)):
-            self.session.log.error("interface", words)
-
-    def dismiss_errors(self) -> bool:
-        """Remove messages that stay; True when there were any."""
-        if not self._errors_shown:
-            return False
-        self._errors_shown = 0
-        self.clear_notifications()
-        return True
-
-    def show_path(self, path: str) -> None:
-        """Say where a file went; the next `y` copies the path."""
-        self._path = path
-        self.say(f"exported to {path}  (y copies the path)", log=True)
-
-    def take_path(self) -> str:
-        """The path of the last export, once."""
-        path, self._path = self._path, ""
-        return path
-
-    def attempt(self, work: Coroutine[Any, Any, str | None], name: str) -> None:
-        """Run a piece of work beside the interface; its words or its error are shown once."""
-
-        async def guarded() -> None:
-            try:
-                words = await work
-            except EntityError as error:
-                self.complain(error)
-                return
-            if words:
-                self.say(words)
-
-        self.run_worker(guarded(), name=name, exit_on_error=True)
 
     # -- devices and runs --------------------------------------------------------------------------------------------
 

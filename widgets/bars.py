@@ -5,7 +5,9 @@ from __future__ import annotations
 from entity_tui.widgets.ink import Ink, Span
 
 
-def bar(share: float | None, width: int, *, full: str = "█", empty: str = "░", ink: Ink = Ink.SERIES_1) -> tuple[Span, ...]:
+def bar(
+    share: float | None, width: int, *, full: str = "█", empty: str = "░", ink: Ink = Ink.SERIES_1
+) -> tuple[Span, ...]:
     """`share` 0..1 of `width` cells; None is an empty track, so that nothing moves."""
     filled = 0 if share is None else max(0, min(width, round(share * width)))
     return ((full * filled, ink), (empty * (width - filled), Ink.TRACK))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from entity_tui.widgets.border import HEAVY
 from entity_tui.widgets.ink import Line
-from entity_tui.widgets.panel import HEAVY, LIVE, Condition, Panel, Sheet
+from entity_tui.widgets.panel import LIVE, Condition, Panel, Sheet
 
 
 class TextPanel(Panel):

@@ -10,12 +10,11 @@ from textual.binding import BindingType
 from textual.geometry import Region
 from textual.widget import Widget
 
-from entity_tui.errors import EntityError, UsageError
+from entity_tui.errors import EntityError
 from entity_tui.records.query import ORDERS
-from entity_tui.records.store import RunStore
-from entity_tui.screens.dialogs import ConfirmScreen, PromptScreen
-from entity_tui.screens.frame_screen import FrameScreen
+from entity_tui.screens.dialogs import PromptScreen
 from entity_tui.screens.history_compare import Marked, cell_tracks, compare_value
+from entity_tui.screens.history_edit import StoredRunsScreen
 from entity_tui.screens.history_values import COLUMNS, HistoryRow, foot_line, history_rows, table_row
 from entity_tui.screens.keys import bindings
 from entity_tui.screens.layout import SizeClass, split_rows
@@ -30,7 +29,7 @@ LIMIT = 200
 READ_EVERY_TICKS = 10
 
 
-class HistoryScreen(FrameScreen):
+class HistoryScreen(StoredRunsScreen):
     """Every run of every device, newest first; two marked rows compared."""
 
     tab = "history"
@@ -70,7 +69,6 @@ class HistoryScreen(FrameScreen):
         super().__init__()
         self.filter_words = ""
         self.order_name = "when"
-        self.marks: list[str] = []
         self.rows: tuple[HistoryRow, ...] = ()
         self.matching = 0
         self.total = 0
@@ -99,10 +97,6 @@ class HistoryScreen(FrameScreen):
         return {"history": history, "compare": compare, "cells": cells}
 
     # -- reading the store -------------------------------------------------------------------------------------------
-
-    def store(self) -> RunStore:
-        """The session's run store; EntityError or OSError when the disk refuses."""
-        return self.session.store
 
     def read(self) -> None:
         """Read the runs that match; a half-typed or wrong filter keeps the last rows and says why."""
@@ -233,8 +227,7 @@ class HistoryScreen(FrameScreen):
         """The next order."""
         names = list(ORDERS)
         self.order_name = names[(names.index(self.order_name) + 1) % len(names)]
-        self._ticks = READ_EVERY_TICKS
-        self.tick()
+        self.reread()
 
     def action_filter(self) -> None:
         """Ask for a filter."""
@@ -242,52 +235,14 @@ class HistoryScreen(FrameScreen):
         def typed(words: str | None) -> None:
             if words is not None:
                 self.filter_words = words.strip()
-                self._ticks = READ_EVERY_TICKS
-                self.tick()
+                self.reread()
 
         self.app.push_screen(PromptScreen("filter: field~text  field=value  since=30d", self.filter_words), typed)
 
-    def action_tag(self) -> None:
-        """Ask for the tags of a run."""
-        row = self.chosen()
-        if row is None:
-            return
-
-        def typed(words: str | None) -> None:
-            if words is None:
-                return
-            try:
-                tags = self.store().tag(row.entry.session_id, words.replace(",", " ").split())
-                self.entity.say(f"tags of {row.entry.session_id}: {', '.join(map(plain, tags)) or 'none'}")
-            except EntityError as error:
-                self.entity.complain(error)
-            self._ticks = READ_EVERY_TICKS
-            self.tick()
-
-        self.app.push_screen(PromptScreen(f"tags of {row.entry.session_id}", " ".join(row.entry.tags)), typed)
-
-    def action_delete(self) -> None:
-        """Delete a run after a question that names it."""
-        row = self.chosen()
-        if row is None:
-            return
-        entry = row.entry
-        words = (f"{entry.session_id}: {plain(entry.kind)} of {plain(entry.model)} on {plain(entry.device)}",)
-
-        def answered(yes: bool | None) -> None:
-            if not yes:
-                return
-            try:
-                self.store().delete(entry.session_id)
-                self.marks = [key for key in self.marks if not key.startswith(f"{entry.session_id}/")]
-                self.entity.say(f"deleted {entry.session_id}", log=True)
-            except (EntityError, OSError) as error:
-                self.entity.complain(error if isinstance(error, EntityError) else UsageError(str(error)))
-            self._ticks = READ_EVERY_TICKS
-            self.tick()
-
-        question = ConfirmScreen("Delete this run for good?", (*words, "All its files go; other runs stay."), "delete")
-        self.app.push_screen(question, answered)
+    def reread(self) -> None:
+        """Read the store again and draw."""
+        self._ticks = READ_EVERY_TICKS
+        self.tick()
 
     def action_open(self) -> None:
         """Every cell of the row under the cursor."""
