@@ -1,4 +1,4 @@
-"""The pictures of a report: every cell in its order, and every comparison with its interval on a log axis.
+"""The pictures of a report: every cell and its heat in order, every comparison with its interval on a log axis.
 
 matplotlib is imported here and nowhere else, inside the functions, so that nothing but a report pays for it.
 """
@@ -46,6 +46,7 @@ def pictures(found: Reanalysis) -> tuple[Picture, ...]:
     drawn = [
         _cells(found.rows, Metric.DECODE_TOK_S),
         _cells(found.rows, Metric.PROMPT_TOK_S),
+        _heat(found.rows),
         _comparisons(found.analysis.judgements),
         _factors(found),
     ]
@@ -103,6 +104,28 @@ def _cells(rows: Sequence[Row], metric: str) -> Picture | None:
     axes.grid(alpha=0.3)
     caption = f"Every cell's {metric_words(metric)} rate in the order in which it ran; hollow marks are not counted."
     return _picture(figure, f"{metric}_cells", caption)
+
+
+def _heat(rows: Sequence[Row]) -> Picture | None:
+    cells: dict[tuple[object, ...], Row] = {}
+    for row in rows:
+        if row.temp_start_c is not None and row.role not in (Role.WARMUP, Role.AGGREGATE):
+            cells.setdefault((row.block, row.position, row.attempt), row)
+    used = sorted(cells.values(), key=lambda row: (row.t_start_boot_s or 0.0, row.block or 0, row.position or 0))
+    if len(used) < 2:
+        return None
+    figure, axes = _figure(2.6)
+    places = range(1, len(used) + 1)
+    axes.plot(places, [row.temp_start_c for row in used], "o-", color=COLOURS[0], label="at the start of the cell")
+    highest = [(place, row.temp_max_c) for place, row in zip(places, used, strict=True) if row.temp_max_c is not None]
+    if highest:
+        axes.plot([place for place, _ in highest], [t for _, t in highest], "^--", color=COLOURS[1], label="highest")
+    axes.set_xlabel("cell, in order of execution")
+    axes.set_ylabel("°C")
+    axes.legend(fontsize="small")
+    axes.grid(alpha=0.3)
+    source = next((row.temp_source for row in used if row.temp_source), "")
+    return _picture(figure, "heat", f"Temperature of every cell{f' ({source})' if source else ''}.")
 
 
 def _comparisons(judgements: Sequence[Judgement]) -> Picture | None:
