@@ -125,7 +125,7 @@ def _report(transfer: Transfer, path: str, as_json: bool) -> None:
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @device_options
-@click.option("--force", is_flag=True, help="Push a file whose header cannot be read.")
+@click.option("--force", is_flag=True, help="Push a file whose header cannot be read, or while a run is in flight.")
 @json_option
 def push(file: Path, device: str | None, speed: float | None, force: bool, as_json: bool) -> None:
     """Copy a model to the device: free space first, resumed after a cut, sha256 checked there."""
@@ -140,6 +140,13 @@ def push(file: Path, device: str | None, speed: float | None, force: bool, as_js
             raise
 
     async def work(transport: Transport) -> tuple[Transfer, str]:
+        from entity_tui.experiments.follow import running
+
+        if not force and await running(transport):
+            raise UsageError(
+                "A run is in flight on the device; a push would disturb what it measures.",
+                fix="Wait for its end, or push anyway with --force.",
+            )
         remote = f"{transport.root}/models/{file.name}"
         return await transport.push(file, remote, progress=progress_line(file.name)), remote
 

