@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import pairwise
 
 from entity_tui.experiments.flatplan import RunnerCell, RunnerPlan
-from entity_tui.experiments.follow import finished_cells
 from entity_tui.records.journal import CellEvent, Event, EventKind
 
 
@@ -89,3 +88,8 @@ def _owed(plan: RunnerPlan, events: Sequence[Event]) -> int:
         if isinstance(event, CellEvent) and event.state in plan.replace_states and event.role != "warmup"
     }
     return max(0, plan.owed_blocks + len(lost) - len(_activated(events) & reserve))
+
+
+def finished_cells(events: Sequence[Event]) -> frozenset[int]:
+    """Numbers of the cells that have their one line in the journal."""
+    return frozenset(event.cell for event in events if event.kind is EventKind.CELL and event.cell is not None)
