@@ -13,7 +13,8 @@ from pathlib import Path
 
 from entity_tui.sim.adbd import Adbd
 from entity_tui.sim.clock import PhoneClock
-from entity_tui.sim.enclosure import Enclosure, EnclosureKind, Running, enclose
+from entity_tui.sim.enclosure import Enclosure, EnclosureKind, enclose
+from entity_tui.sim.lend import lend
 from entity_tui.sim.live import LiveFiles
 from entity_tui.sim.packets import VERSION_SKIP_CHECKSUM
 from entity_tui.sim.physics import Body
@@ -21,7 +22,7 @@ from entity_tui.sim.procview import ProcView
 from entity_tui.sim.profile import PhoneImage
 from entity_tui.sim.real_engine import unpack, with_cpu
 from entity_tui.sim.services import Services
-from entity_tui.sim.tree import build_tree, choose_programs
+from entity_tui.sim.tree import ENGINE_FOLDER, build_tree, choose_programs
 from entity_tui.sim.workload import Workload
 
 AWAKE_TICK_S, ASLEEP_TICK_S = 0.01, 0.1
@@ -71,6 +72,8 @@ class Phone:
         version: int = VERSION_SKIP_CHECKSUM,
         engine: Path | None = None,
         qemu_cpu: str = "",
+        lend_engine: bool = False,
+        lend_model: Path | None = None,
     ) -> None:
         image = with_cpu(image, qemu_cpu) if qemu_cpu else image
         self.image = image
@@ -86,12 +89,13 @@ class Phone:
         self.folder.chmod(0o711)
         self._wanted = enclosure
         self._engine = engine
+        self._lend = (lend_engine, lend_model)
         self.services = Services(
             enclosure=lambda: self.enclosure,
             environment=self.environment,
             shell="/system/bin/sh",
             reboot=self.reboot,
-            on_start=self._started,
+            before_start=self.freshen,
         )
         identity = {
             key: image.props.get(key, "") for key in ("ro.product.name", "ro.product.model", "ro.product.device")
@@ -118,6 +122,9 @@ class Phone:
         with tempfile.TemporaryDirectory(prefix="entity-engine-") as unpacked:
             engine = unpack(self._engine, Path(unpacked)) if self._engine else None
             boot = build_tree(self.image, self.folder, self.programs, self.speed, engine, self.qemu_cpu)
+            if self._lend[0]:
+                lent = lend(root, self.folder / "seed", ENGINE_FOLDER, self._lend[1])
+                boot = replace(boot, binds=(*boot.binds, *lent.binds), files=(*boot.files, *lent.files))
             self.live = LiveFiles(self.image, root, self.folder / "live", self.body)
             boot = replace(boot, proc_files=self.live.prepare())
             self.enclosure = enclose(boot, self._wanted)
@@ -149,8 +156,8 @@ class Phone:
             env["ENTITY_CLOCK_FACTOR"] = f"{self.speed:g}"
         return env
 
-    def _started(self, _: Running) -> None:
-        """A command began: the clock must be right for its first look at it."""
+    def freshen(self) -> None:
+        """A command is about to begin: the clock must be right for its first look at it."""
         self.live.uptime(self.clock.uptime_s())
         self._wake.set()
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from entity_tui.sim.cpu_text import cpu_list, cpu_mask
 
-STATUS_ROOM_BYTES, STAT_ROOM_BYTES = 2048, 512
+STATUS_ROOM_BYTES = 3072
+STEADY_COLUMNS = 24
 CLOCK_TICKS_PER_S = 100
 FIRST_INVENTED_TID = 3_000_000
 """Thread ids of threads that do not exist; above every id the kernel hands out by default."""
@@ -30,6 +31,8 @@ class Covered:
     """CPU time each of the stand-in's threads has used, in the phone's time."""
     on_cpus: tuple[int, ...] = ()
     last_ticks: dict[int, int] = field(default_factory=dict)
+    told: tuple[tuple[int, ...], int, str] | None = None
+    """Mask, threads and name that the status text was written with."""
 
 
 class ProcView:
@@ -93,7 +96,7 @@ class ProcView:
         (folder / "task").mkdir(parents=True, exist_ok=True)
         self.covered[pid] = Covered(pid, folder, full, threads)
         self.refresh(pid)
-        names: tuple[str, ...] = ("status", "stat", "task") if full else ("status",)
+        names: tuple[str, ...] = ("status", "task") if full else ("status",)
         if old is not None:
             names = tuple(name for name in names if name != "status")
         return [(str(folder / name), str(self.shown / str(pid) / name)) for name in names if (folder / name).exists()]
@@ -110,7 +113,11 @@ class ProcView:
             status = re.sub(r"^Threads:.*$", f"Threads:\t{entry.threads}", status, flags=re.MULTILINE)
             status = re.sub(r"^State:.*$", "State:\tR (running)", status, flags=re.MULTILINE)
         status = with_mask(status, mask)
-        _in_place(entry.folder / "status", status, STATUS_ROOM_BYTES)
+        # Rewritten only when what matters changed: a shell reads a byte at a time, and moving text would be torn.
+        told = (mask, entry.threads, status.partition("\n")[0])
+        if told != entry.told:
+            entry.told = told
+            _in_place(entry.folder / "status", _steady(status), STATUS_ROOM_BYTES)
         if not entry.full:
             return
         stat = self._stat_fields(self.raw / str(pid) / "stat")
@@ -119,8 +126,7 @@ class ProcView:
         if entry.threads:
             self._invented(entry, status, stat, mask)
         else:
-            self._mirrored(entry, status, mask)
-            _in_place(entry.folder / "stat", " ".join(stat), STAT_ROOM_BYTES)
+            self._mirrored(entry, mask)
 
     def _invented(self, entry: Covered, status: str, stat: list[str], mask: tuple[int, ...]) -> None:
         """One entry for every thread the stand-in would have."""
@@ -128,7 +134,6 @@ class ProcView:
         where = entry.on_cpus or mask
         whole = [*stat]
         whole[2], whole[13], whole[19] = "R", str(ticks * entry.threads), str(entry.threads)
-        _in_place(entry.folder / "stat", " ".join(whole), STAT_ROOM_BYTES)
         tids = [entry.pid, *(FIRST_INVENTED_TID + entry.pid * 64 + place for place in range(1, entry.threads))]
         for place, tid in enumerate(tids):
             own = [*whole]
@@ -137,7 +142,7 @@ class ProcView:
             _task(entry.folder / "task" / str(tid), text, " ".join(own), stat[1][1:-1])
         self._forget(entry, {str(tid) for tid in tids})
 
-    def _mirrored(self, entry: Covered, status: str, mask: tuple[int, ...]) -> None:
+    def _mirrored(self, entry: Covered, mask: tuple[int, ...]) -> None:
         """The real threads with the phone's mask; CPU times are real, the core is one of the mask."""
         tasks = self.raw / str(entry.pid) / "task"
         names = set()
@@ -176,7 +181,8 @@ class ProcView:
     def forget_dead(self, living: Iterable[int]) -> list[int]:
         """Drop what is kept for processes that have gone; returns their ids."""
         alive = set(living)
-        gone = [pid for pid in (*self.covered, *self.masks) if pid not in alive]
+        # A process may be younger than the list: only one that is not there now has gone.
+        gone = [pid for pid in {*self.covered, *self.masks} - alive if not (self.raw / str(pid)).exists()]
         for pid in gone:
             self.masks.pop(pid, None)
             if (entry := self.covered.pop(pid, None)) is not None:
@@ -198,6 +204,16 @@ def with_mask(status: str, cpus: tuple[int, ...]) -> str:
     """A status text that says these cores."""
     status = re.sub(r"^Cpus_allowed:.*$", f"Cpus_allowed:\t{cpu_mask(cpus)}", status, flags=re.MULTILINE)
     return re.sub(r"^Cpus_allowed_list:.*$", f"Cpus_allowed_list:\t{cpu_list(cpus)}", status, flags=re.MULTILINE)
+
+
+def _steady(status: str) -> str:
+    """The text with the lines whose length varies filled up, so that a rewrite moves nothing behind them."""
+    return re.sub(
+        r"^((?:Name|State|FDSize|Threads):.*)$",
+        lambda found: found[1].ljust(STEADY_COLUMNS),
+        status,
+        flags=re.MULTILINE,
+    )
 
 
 def _listed(folder: Path) -> list[str]:

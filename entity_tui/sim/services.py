@@ -24,13 +24,14 @@ ID_STDIN, ID_STDOUT, ID_STDERR, ID_EXIT, ID_CLOSE_STDIN, ID_WINDOW_SIZE = range(
 
 @dataclass(slots=True)
 class Services:
-    """Opens services of one phone. `environment` is what its shells start with; `reboot` is called for `reboot:`."""
+    """Opens services of one phone. `environment` is what its shells start with; `reboot` is called for `reboot:`,
+    `before_start` before every command."""
 
     enclosure: Callable[[], Enclosure]
     environment: Callable[[], dict[str, str]]
     shell: str
     reboot: Callable[[str], Awaitable[None]]
-    on_start: Callable[[Running], None]
+    before_start: Callable[[], None]
 
     async def open(self, name: str, stream: Stream) -> None:
         """Serve the service called `name`; raises LookupError for one this phone does not have."""
@@ -98,6 +99,7 @@ class Services:
         near: tuple[int, ...],
     ) -> Running:
         """Start the shell and close the far ends here; the near ends become non-blocking."""
+        self.before_start()
         try:
             running = await self.enclosure().spawn(
                 self._argv(command), self._environment(options), descriptors, terminal=terminal
@@ -111,7 +113,6 @@ class Services:
                 os.close(descriptor)
         for descriptor in near:
             os.set_blocking(descriptor, False)
-        self.on_start(running)
         return running
 
     async def _feed_v2(self, stream: Stream, into: int, running: Running, terminal: int | None) -> None:

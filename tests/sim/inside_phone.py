@@ -28,6 +28,7 @@ async def sh(phone: Phone, command: str) -> tuple[int, str]:
     """Exit code and output (both streams) of a command in the phone."""
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
+    phone.freshen()
     null = os.open(os.devnull, os.O_RDONLY)
     try:
         running_command = await phone.enclosure.spawn(
@@ -36,7 +37,6 @@ async def sh(phone: Phone, command: str) -> tuple[int, str]:
     finally:
         theirs.close()
         os.close(null)
-    phone._started(running_command)
     output = b""
     while piece := await asyncio.get_running_loop().sock_recv(ours, 1 << 16):
         output += piece
