@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from entity_tui.records.arms_table import ArmLine
+from entity_tui.records.files import RecordError
 from entity_tui.records.run_directory import RunInfo
 
 INDEX_VERSION = 3
@@ -43,8 +44,8 @@ RUN_COLUMNS = (
 
 NUMBERS = frozenset({"cells", "decode_tok_s", "power_w", "tok_per_w", "simulated"})
 
+_ABOUT = "CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
 _SCHEMA = f"""
-CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS runs (
   {", ".join(f"{name} {'REAL' if name in NUMBERS else 'TEXT'}" for name in RUN_COLUMNS)},
   words TEXT NOT NULL,
@@ -95,27 +96,40 @@ class Index:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open or make the index at `path`. sqlite3.Error only when even a new file cannot be made."""
+        """Open or make the index at `path`. RecordError when it is locked for long, or the folder cannot be written."""
         self.path = path
         self._lock = threading.RLock()
-        path.parent.mkdir(parents=True, exist_ok=True)
         self.fresh = not path.exists()
         try:
-            self._connection = self._open()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = self._open_or_replace()
+        except (sqlite3.Error, OSError) as error:
+            raise RecordError(
+                "the index of runs cannot be opened",
+                detail=f"{path}: {error}",
+                fix="end another entity-tui that hangs, or check the folder's permissions",
+            ) from error
+
+    def _open_or_replace(self) -> sqlite3.Connection:
+        try:
+            return self._open()
+        except sqlite3.OperationalError:
+            raise  # locked or not writable: somebody may be using it, so it is not ours to replace
         except sqlite3.DatabaseError:
             self._remove_file()
             self.fresh = True
-            self._connection = self._open()
+            return self._open()
 
     def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=10.0, check_same_thread=False)
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
-            connection.executescript(_SCHEMA)
+            connection.execute(_ABOUT)
             held = connection.execute("SELECT value FROM about WHERE key = 'version'").fetchone()
             if held is not None and held[0] != str(INDEX_VERSION):
                 raise sqlite3.DatabaseError("another version of the index")
+            connection.executescript(_SCHEMA)
             with connection:
                 connection.execute("INSERT OR REPLACE INTO about VALUES ('version', ?)", (str(INDEX_VERSION),))
         except sqlite3.DatabaseError:

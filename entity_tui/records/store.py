@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,10 +38,15 @@ class RunStore:
     """
 
     def __init__(self, directory: Path) -> None:
-        """Open the store, making the folders that are missing. RecordError or OSError when the disk refuses."""
+        """Open the store, making the folders that are missing. RecordError when the disk refuses."""
         self.directory = directory
         self.runs_directory = directory / "runs"
-        self.runs_directory.mkdir(parents=True, exist_ok=True)
+        try:
+            self.runs_directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RecordError(
+                f"cannot keep runs in {directory}", detail=str(error), fix="check the path and its permissions"
+            ) from error
         self._index = Index(directory / "index.sqlite")
         self.unreadable: tuple[str, ...] = ()
         """Folders that are there but cannot be read as a run; they are left alone."""
@@ -103,9 +110,15 @@ class RunStore:
         return run
 
     def update(self, session_id: str) -> None:
-        """Index one run again from its files."""
-        self._index.put([self._line(self.run(session_id))])
-        self._remember_folder()
+        """Index one run again from its files.
+
+        An index that is locked by somebody else is left behind: the files are the record, and the next opening reads
+        what is new or was in flight.
+        """
+        line = self._line(self.run(session_id))
+        with contextlib.suppress(sqlite3.OperationalError):
+            self._index.put([line])
+            self._remember_folder()
 
     def refresh(self, *, everything: bool = False) -> None:
         """Bring the index in line with the folders: new ones in, vanished ones out, all of them when `everything`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from entity_tui.errors import UsageError
+from entity_tui.records.files import RecordError
 from entity_tui.records.query import condition
 from entity_tui.records.run_directory import RUN_FILE, RunDirectory, RunInfo
 from entity_tui.records.schema import Metric, Role, Row, Usability
@@ -78,6 +80,40 @@ def test_an_index_of_another_version_is_rebuilt(store: RunStore, tmp_path: Path)
     store.close()
     with RunStore(tmp_path) as again:
         assert again.count(now=NOW) == 1
+
+
+def test_an_older_index_with_other_columns_is_rebuilt(store: RunStore, tmp_path: Path) -> None:
+    store.save(info("a"), rows("a"))
+    store.close()
+    path = tmp_path / "index.sqlite"
+    for old in tmp_path.glob("index.sqlite*"):
+        old.unlink()
+    connection = sqlite3.connect(path)
+    connection.executescript("CREATE TABLE runs (session_id TEXT); CREATE TABLE about (key TEXT, value TEXT);")
+    connection.execute("INSERT INTO about VALUES ('version', '1')")
+    connection.commit()
+    connection.close()
+    with RunStore(tmp_path) as again:
+        assert again.count(now=NOW) == 1
+
+
+def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file stands where the folder should be")
+    with pytest.raises(RecordError):
+        RunStore(tmp_path / "data")
+
+
+def test_a_run_is_saved_while_somebody_else_holds_the_index(store: RunStore, tmp_path: Path) -> None:
+    store._index._connection.execute("PRAGMA busy_timeout = 50")
+    other = sqlite3.connect(tmp_path / "index.sqlite", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    store.save(info("a"), rows("a"))
+    other.execute("ROLLBACK")
+    other.close()
+    assert len(store.find("a").rows()) == 6
+    store.close()
+    with RunStore(tmp_path) as again:
+        assert [entry.session_id for entry in again.select(now=NOW)] == ["a"]
 
 
 def test_a_folder_that_appeared_is_found_and_one_that_vanished_forgotten(store: RunStore, tmp_path: Path) -> None:
