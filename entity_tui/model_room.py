@@ -19,6 +19,8 @@ class ModelRoom:
     def __init__(self, session: Session) -> None:
         self._session = session
         self.rows: tuple[ModelRow, ...] = ()
+        self.free_space_bytes: int | None = None
+        """What the device's models folder can still take, at the last reading."""
         self.sequence = 0
         """Grows when `rows` changes."""
         self.reading = False
@@ -39,7 +41,7 @@ class ModelRoom:
     async def read(self) -> None:
         """Read the headers of the device's models over the link; never raises, `problem` says what went wrong."""
         from entity_tui.engine.own_catalog import load_catalog
-        from entity_tui.model_survey import survey
+        from entity_tui.model_survey import free_space_bytes, survey
 
         session, transport = self._session, self._session.transport
         if self.reading or transport is None or session.view.facts is None:
@@ -49,6 +51,7 @@ class ModelRoom:
         try:
             entries = await asyncio.to_thread(load_catalog, config.config_folder())
             self.rows = await survey(transport, entries, catalog=True, snapshot=session.view.snapshot)
+            self.free_space_bytes = await free_space_bytes(transport)
             self.problem = None
             read = sum(row.census.read_bytes for row in self.rows if row.census is not None)
             here = sum(1 for row in self.rows if row.path)

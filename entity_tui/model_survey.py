@@ -20,6 +20,7 @@ from entity_tui.models.on_device import ModelFile, find_models
 from entity_tui.models.predict import OwnRun, machine_of_probe
 from entity_tui.models.view import Known, ModelRow
 from entity_tui.transport.base import RemoteFileError, Transport
+from entity_tui.transport.device_text import parse_df_free_bytes
 
 
 async def memory_now(transport: Transport, seen: Snapshot) -> MemoryReading:
@@ -38,6 +39,19 @@ async def memory_now(transport: Transport, seen: Snapshot) -> MemoryReading:
     except (ValueError, TypeError):
         age_s = None
     return MemoryReading(read_memory(seen).available_bytes, seen.taken_at_utc, age_s)
+
+
+_FREE = r"""
+# $1 our directory, which may not be there yet: what its file system can still take.
+d=$1
+while [ -n "$d" ] && [ ! -d "$d" ]; do d=${d%/*}; done
+df -Pk "${d:-/}" 2>/dev/null || df -k "${d:-/}"
+"""
+
+
+async def free_space_bytes(transport: Transport) -> int | None:
+    """What the file system of our models folder can still take; None where it does not say. The link's errors rise."""
+    return parse_df_free_bytes((await transport.script(_FREE, args=(transport.root,))).text)
 
 
 def stored_runs(counted: Sequence[CountedModel], *, simulated: bool, device_hash: str) -> tuple[OwnRun, ...]:

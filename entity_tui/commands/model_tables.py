@@ -98,8 +98,7 @@ def print_rows(rows: Sequence[ModelRow]) -> None:
         )
     for line in aligned(lines, frozenset({1, 3, 4, 6, 7})):
         click.echo(line)
-    basis = next((row.prediction.words for row in rows if row.prediction), "")
-    if basis:
+    for basis in list(dict.fromkeys(row.prediction.words for row in rows if row.prediction))[:3]:
         click.echo(f"basis: {printable(basis)}", err=True)
     memory = rows[0].fit.memory
     if memory.available_bytes:

@@ -45,20 +45,28 @@ def list_models(
     """Models on the device with fit, prediction and measurement; `~` is predicted."""
     from entity_tui.models.view import sort_rows
 
-    rows = _rows(device, speed, snapshot, catalog)
+    rows, free_space = _rows(device, speed, snapshot, catalog)
     rows = sort_rows(rows, order)
+    here = [row for row in rows if row.path]
+    used = sum(row.size_bytes for row in here)
     if as_json:
         from entity_tui.models.row_json import row_json
 
-        print_json({"models": [row_json(row) for row in rows]})
+        storage = {"files": len(here), "models_bytes": used, "free_bytes": free_space}
+        print_json({"models": [row_json(row) for row in rows], "storage": storage})
         return
     from entity_tui.commands.model_tables import print_rows
+    from entity_tui.models.fit import size_words
 
     print_rows(rows)
+    if free_space is not None:
+        click.echo(f"{len(here)} files, {size_words(used)} used, {size_words(free_space)} free", err=True)
 
 
-def _rows(device: str | None, speed: float | None, snapshot: Path | None, catalog: bool) -> tuple[ModelRow, ...]:
-    """Rows of a device, or of the catalog for a snapshot or for no device at all."""
+def _rows(
+    device: str | None, speed: float | None, snapshot: Path | None, catalog: bool
+) -> tuple[tuple[ModelRow, ...], int | None]:
+    """(rows, free bytes of storage) of a device, or of the catalog for a snapshot or for no device at all."""
     from entity_tui.engine.model_rows import catalog_rows, known_of
     from entity_tui.engine.own_catalog import load_catalog
 
@@ -69,12 +77,12 @@ def _rows(device: str | None, speed: float | None, snapshot: Path | None, catalo
         from entity_tui.device.facts import read_facts
 
         facts = read_facts(read_snapshot_file(snapshot))
-        return catalog_rows(entries, known_of(facts, taken_at="snapshot"))
+        return catalog_rows(entries, known_of(facts, taken_at="snapshot")), None
 
-    async def work(transport: Transport) -> tuple[ModelRow, ...]:
-        from entity_tui.model_survey import survey
+    async def work(transport: Transport) -> tuple[tuple[ModelRow, ...], int | None]:
+        from entity_tui.model_survey import free_space_bytes, survey
 
-        return await survey(transport, entries, catalog=catalog)
+        return await survey(transport, entries, catalog=catalog), await free_space_bytes(transport)
 
     try:
         return with_device(device, work, speed=speed)
@@ -82,7 +90,7 @@ def _rows(device: str | None, speed: float | None, snapshot: Path | None, catalo
         if not catalog or device is not None:
             raise
         click.echo("no phone is connected: the catalog without fit", err=True)
-        return catalog_rows(entries, known_of(None))
+        return catalog_rows(entries, known_of(None)), None
 
 
 @command.command()

@@ -155,7 +155,8 @@ class ModelsScreen(FrameScreen):
         here = [row for row in rows if row.path]
         used = sum(row.size_bytes for row in here)
         files = f"{len(here)} file{'' if len(here) == 1 else 's'} on the device, {long_bytes(used)}"
-        words = f"{files}; {len(rows) - len(here)} more in the catalog"
+        free = f", {long_bytes(self.room.free_space_bytes)} free" if self.room.free_space_bytes is not None else ""
+        words = f"{files}{free}; {len(rows) - len(here)} more in the catalog"
         foot = (
             transfer_line(self.transfers.views) or muted(f"{words}    sizes read from GGUF headers, nothing loaded"),
         )
