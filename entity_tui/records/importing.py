@@ -21,6 +21,9 @@ LARGEST_BYTES = 500_000_000
 def read_foreign(path: Path, translate: Translate) -> Iterable[Imported]:
     """The runs of a file or folder. UsageError for one that is nobody's, RecordError for one that cannot be read."""
     if path.is_dir():
+        inside = [folder for folder in sorted(path.iterdir()) if folder.is_dir() and is_littletai(folder)]
+        if not is_littletai(path) and inside:
+            return tuple(read_littletai(folder, translate) for folder in inside)
         if not is_littletai(path):
             raise UsageError(f"{path} is not a run folder of a known tool", fix="name a LITTLETai run folder")
         return (read_littletai(path, translate),)

@@ -21,7 +21,7 @@ from entity_tui.records.schema import Metric, Role, Row
 from entity_tui.records.store import RunStore
 from tests.analysis.rows import session
 from tests.fixtures.tools import SHARED, need_shared
-from tests.records.littletai_data import translate
+from tests.records.littletai_data import RUNS, translate
 
 EXPORTS = sorted((SHARED / "seed_data" / "entity" / "bench_exports").glob("*extract.csv"))
 BENCHES = ("jsonl_p64_n16.stdout", "json_p64_n16.stdout", "csv_p64_n16.stdout", "jsonl_repack0_q4_0.stdout")
@@ -175,6 +175,12 @@ def test_whose_file_it_is_shows_in_its_content(tmp_path: Path) -> None:
         read_foreign(tmp_path / "d", translate)
     with pytest.raises(UsageError, match="not a run folder"):
         read_foreign(tmp_path, translate)
+
+
+def test_a_folder_of_run_folders_is_read_run_by_run(littletai_folder: Path) -> None:
+    found = list(read_foreign(littletai_folder / "runs", translate))
+    assert [item.info.source for item in found] == [f"littletai {name}" for name in RUNS]
+    assert len({item.info.session_id for item in found}) == len(RUNS)
 
 
 def test_importing_twice_finds_the_run_it_made(store: RunStore) -> None:
