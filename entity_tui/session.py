@@ -214,7 +214,7 @@ class Session:
 
     async def _sample(self) -> None:
         """Store what the sampler says until it ends."""
-        from entity_tui.device.live import Interpreter
+        from entity_tui.device.live import Interpreter, begun
         from entity_tui.experiments.probe import sample_stream
 
         assert self.transport is not None
@@ -224,6 +224,8 @@ class Session:
         self._update(hz=hz)
         async for sample in sample_stream(self.transport, hz):
             live = interpreter.read(sample)
+            if words := begun(self.view.live, live):
+                self.log.warning("throttle", words)
             if not self.paused:
                 for _ in range(min(sample.missed, GAPS_AT_ONCE)):
                     self.telemetry.gap(sample.t_boot_s)

@@ -10,6 +10,7 @@ from entity_tui.device.gauge_verdict import GaugeJudge, GaugeVerdict
 from entity_tui.device.sample import Sample
 from entity_tui.device.snapshot import Outcome, Reading, Snapshot
 from entity_tui.device.thermal import Domain, Sensor, SensorState, Thermal
+from entity_tui.device.throttle_watch import ThrottleNow, ThrottleWatch
 
 THERMAL_COMMAND = "dumpsys thermalservice"
 
@@ -42,6 +43,14 @@ class Live:
     charging: bool | None = None
     gauge: GaugeVerdict | None = None
     """What the stream has proved of the battery gauge so far: unit, sign, refresh."""
+    throttle: ThrottleNow | None = None
+    """What the clocks say of throttling, beside Android's status."""
+
+
+def begun(before: Live | None, now: Live) -> str:
+    """A sentence when clocks begin to be held down although the status is calm; empty before, during and after."""
+    held = before is not None and before.throttle is not None and bool(before.throttle.sentence)
+    return now.throttle.sentence if now.throttle is not None and not held else ""
 
 
 class Interpreter:
@@ -50,6 +59,7 @@ class Interpreter:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self._judge = GaugeJudge(facts.battery)
+        self._watch = ThrottleWatch(facts.topology)
         self._zones = {
             f"thermal_zone{sensor.index}": sensor
             for sensor in facts.thermal.sensors
@@ -75,7 +85,9 @@ class Interpreter:
         values["mem_available_mb"] = None if available is None else available * 1024 / 1e6
         values["sampler_pct"] = sample.own_cpu_pct
         values["battery_pct"] = None if sample.battery_pct is None else float(sample.battery_pct)
-        return Live(values, note, status, hottest, charging, self._judge.verdict)
+        gauge = self._judge.verdict
+        values["gauge_refresh_s"], values["gauge_age_s"] = gauge.refresh.interval_s, gauge.age_s
+        return Live(values, note, status, hottest, charging, gauge, self._watch.feed(sample, status))
 
     def _temperatures(self, sample: Sample, values: dict[str, float | None]) -> tuple[int | None, dict[str, str]]:
         """Fill `temp_c.*` from the service's live block and the kernel's zones; the service wins within a domain."""

@@ -10,6 +10,7 @@ from entity_tui.engine.build import EngineBuild
 from entity_tui.engine.build import VariantList as Shipped
 from entity_tui.screens.device_values import charge_words, newest, session_thermal_status, thermal_word
 from entity_tui.session import DeviceView, Session
+from entity_tui.silicon.skainet import judge_features
 from entity_tui.silicon.variants import LISTS, VariantList, VariantVerdict, judge
 from entity_tui.telemetry import Telemetry
 from entity_tui.widgets.graph import Track
@@ -81,6 +82,9 @@ def thermal_graph(session: Session, chosen: tuple[str, ...], span_s: float, back
     if status is not None:
         ink = Ink.TEXT if status == 0 else Ink.WARN if status < 3 else Ink.BAD
         words = [("throttle status ", Ink.MUTED), (thermal_word(status), ink)]
+    live = session.view.live
+    if live is not None and live.throttle is not None and live.throttle.short:
+        words += [("  ▲ clock ", Ink.WARN), (live.throttle.short, Ink.WARN)]
     return graph(
         session,
         tuple((TEMPERATURES + name, name) for name in names),
@@ -211,12 +215,27 @@ def variant_evidence(session: Session, variants: tuple[VariantLine, ...], width:
     if width < 50:
         return (line(("KleidiAI  ", Ink.MUTED), *kleidiai_words(view)),)
     rows = [evidence_line("KleidiAI", *kleidiai_words(view))]
+    if (tier := skainet_words(view)) and len(variants) <= ROOM_FOR_TIER:
+        rows.append(evidence_line("SKaiNET", *tier))
     if view.loaded_variant:
         rows.append(evidence_line("evidence", f"loader log line, {view.loaded_at}"))
     else:
         rows.append(evidence_line("evidence", ("~ predicted", Ink.PREDICTED), f", {origin}"))
     rows.append(evidence_line("why", "enter explains the score of each row"))
     return tuple(rows)
+
+
+ROOM_FOR_TIER = 7
+"""Variants beside which the panel has a row for the second runtime."""
+
+
+def skainet_words(view: DeviceView) -> tuple[Span, ...]:
+    """The second runtime's tier on this phone; nothing where it does not run or features are unread."""
+    if view.facts is None or view.facts.identity.system not in ("android", "termux") or not view.facts.isa.names:
+        return ()
+    tier = judge_features(view.facts.isa)
+    mark: Span = ("▲", Ink.WARN) if tier.unsafe else ("●", Ink.GOOD)
+    return (mark, (f" {tier.tier} tier", Ink.TEXT))
 
 
 def kleidiai_words(view: DeviceView) -> tuple[Span, ...]:

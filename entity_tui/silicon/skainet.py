@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from entity_tui.device.cpuinfo import parse_cpuinfo
+from entity_tui.device.isa import IsaFeatures
 from entity_tui.profiles.library import shipped
 
 V82 = "V82_DOTPROD"
@@ -96,10 +97,28 @@ def formats_of(tier: str) -> tuple[FormatKernel, ...]:
     )
 
 
+def judge_features(isa: IsaFeatures) -> SkainetVerdict:
+    """The tier from features that were read already: the gate's own line, and what every listed core has."""
+    gate = _profile()["gate"]
+    line = isa.gate_line
+    if line is None:
+        # Features without their text: the flags are the gate's own two questions.
+        ready = isa.dotprod is True and isa.fp16 is True
+        return _verdict(ready, ready, None)
+    common = isa.common or frozenset(isa.names)
+    published = published_gate(line)
+    safe = published and set(gate["all_of"]) <= common and bool(common & set(gate["any_of"]))
+    return _verdict(published, safe, line)
+
+
+def _verdict(published: bool, safe: bool, line: str | None) -> SkainetVerdict:
+    tier = loaded_tier(safe, v82_loads=True, baseline_loads=True) or BASELINE
+    libraries = {entry["name"]: entry["library"] for entry in _profile()["tiers"]}
+    return SkainetVerdict(tier, published, safe, line, libraries[tier], formats_of(tier))
+
+
 def judge_skainet(cpuinfo: str | None) -> SkainetVerdict:
     """The tier for a device's cpuinfo text, by the safe gate, assuming both libraries are in the package."""
     published, safe = published_gate(cpuinfo), safe_gate(cpuinfo)
-    tier = loaded_tier(safe, v82_loads=True, baseline_loads=True) or BASELINE
-    libraries = {entry["name"]: entry["library"] for entry in _profile()["tiers"]}
     line = next((row for row in (cpuinfo or "").split("\n") if row.startswith("Features")), None)
-    return SkainetVerdict(tier, published, safe, line, libraries[tier], formats_of(tier))
+    return _verdict(published, safe, line)

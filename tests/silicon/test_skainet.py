@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from entity_tui.device.cpuinfo import parse_cpuinfo
+from entity_tui.device.isa import IsaFeatures, from_cpuinfo
 from entity_tui.profiles.library import shipped
 from entity_tui.silicon.skainet import (
     BASELINE,
     V82,
     formats_of,
+    judge_features,
     judge_skainet,
     loaded_tier,
     published_gate,
@@ -40,6 +43,18 @@ def test_a_mixed_listing_takes_the_baseline_and_says_the_published_gate_is_unsaf
     verdict = judge_skainet(mixed["cpuinfo"])
     assert verdict.tier == BASELINE
     assert verdict.unsafe
+
+
+def test_features_that_were_read_already_give_the_same_tier() -> None:
+    for case in recorded()["gate_cases"]:
+        if not case["cpuinfo"]:
+            continue
+        isa = from_cpuinfo(parse_cpuinfo(case["cpuinfo"]))
+        verdict = judge_features(isa)
+        assert verdict.gate_published is case["gate_v82"], case["id"]
+        assert verdict.gate_safe is case["recommended_gate"], case["id"]
+    assert judge_features(IsaFeatures(dotprod=True, fp16=True)).tier == V82
+    assert judge_features(IsaFeatures()).tier == BASELINE
 
 
 def test_all_load_cases() -> None:
