@@ -27,7 +27,7 @@ test: $(VENV)/.ready-dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m 'not long' $(PYTEST_ARGS)
 
 test-long: $(VENV)/.ready-dev
-	$(BIN)/python -m pytest -q -m long $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --timeout 600 -m long $(PYTEST_ARGS)
 
 check: $(VENV)/.ready-dev
 	$(BIN)/python tools/check.py
