@@ -286,6 +286,14 @@ def test_orders_are_known_by_name(store: RunStore) -> None:
             store.select(now=NOW, order="colour")
 
 
+def test_rates_are_ordered_within_a_kind_and_apart_from_simulated_ones(store: RunStore) -> None:
+    with filled(store):
+        slow = [replace(row, value=1.0) for row in rows("d")]
+        store.save(info("d", kind="chat"), [replace(row, metric=Metric.CHAT_TOK_S) for row in slow])
+        order = [(entry.kind, entry.simulated) for entry in store.select(now=NOW, order="tok/s")]
+        assert order == [("bench", False), ("bench", True), ("chat", False), ("placement", False)]
+
+
 def test_tags_are_one_a_line_in_a_file_beside_the_run(store: RunStore, tmp_path: Path) -> None:
     with filled(store):
         assert (tmp_path / "runs" / "a" / "tags").read_text() == "cool\nnightly\n"
