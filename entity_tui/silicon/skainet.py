@@ -13,6 +13,7 @@ from entity_tui.profiles.library import shipped
 
 V82 = "V82_DOTPROD"
 BASELINE = "BASELINE"
+CPUINFO = "/proc/cpuinfo"
 
 
 def _profile() -> Any:
@@ -102,8 +103,8 @@ def judge_features(isa: IsaFeatures) -> SkainetVerdict:
     gate = _profile()["gate"]
     line = isa.gate_line
     if line is None:
-        # Features without their text: the flags are the gate's own two questions.
-        ready = isa.dotprod is True and isa.fp16 is True
+        # A cpuinfo without the line fails the gate; features without any text are asked the gate's two questions.
+        ready = isa.source != CPUINFO and isa.dotprod is True and isa.fp16 is True
         return _verdict(ready, ready, None)
     common = isa.common or frozenset(isa.names)
     published = published_gate(line)
