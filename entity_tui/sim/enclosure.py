@@ -115,7 +115,9 @@ class Enclosure:
         return socket.socket(fileno=descriptors[0])
 
     async def bind(self, pairs: list[tuple[str, str]]) -> None:
-        """Lay prepared files or folders over others of the phone."""
+        """Lay prepared files or folders over others of the phone; without namespaces nothing can be."""
+        if self.kind is EnclosureKind.PREFIX:
+            return
         await self._ask(self._next(), {"do": "bind", "pairs": pairs})
 
     async def data_size(self, options: str) -> None:
@@ -132,6 +134,11 @@ class Enclosure:
     async def kill_all(self) -> None:
         """End every process of the phone but its first."""
         await self._ask(self._next(), {"do": "kill_all"})
+
+    @property
+    def busy(self) -> bool:
+        """True while a command that was started through us runs."""
+        return bool(self._exits)
 
     def close(self) -> None:
         """End the phone: its process 1 goes, and with it everything inside."""

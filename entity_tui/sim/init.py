@@ -127,6 +127,26 @@ class Init:
         socket.sethostname("localhost")
         loopback_up()
 
+    def make_prefix(self) -> None:
+        """Without namespaces: links where files would be laid over /proc, and stand-ins that know the prefix."""
+        for source, target in [*self.boot["proc_files"], ("/proc/self", f"{self.root}/proc/self")]:
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            os.symlink(source, target)
+        self.plant()
+        for folder in (f"{self.root}/system/bin", *(f"{self.root}{name}" for name in self.boot["folders"])):
+            for path in Path(folder).iterdir():
+                if path.is_file() and not path.is_symlink() and path.open("rb").read(16) == b"#!/system/bin/sh":
+                    text = path.read_text()
+                    for place in (
+                        "/system/bin/",
+                        "/dev/entity",
+                        "/etc/entity-props",
+                        "/sys/devices",
+                        "/data/local/tmp",
+                    ):
+                        text = text.replace(place, self.root + place)
+                    path.write_text(text.replace("/proc/version", f"{self.root}/proc/version"))
+
     def take_foreign_programs(self) -> None:
         """Let the kernel hand programs of another architecture to qemu, in this user namespace only (Linux 6.7)."""
         if not self.boot["foreign_programs"]:
@@ -273,7 +293,8 @@ class Init:
         os.umask(0)
 
     def _exec(self, request: dict[str, Any]) -> None:
-        os.execve(request["argv"][0], request["argv"], request["env"])
+        program = request["argv"][0]
+        os.execve(self.root + program if self.kind == "prefix" else program, request["argv"], request["env"])
 
     def do_connect(self, request: dict[str, Any], _: list[int]) -> None:
         """Open a connection to a port of the phone's own loopback and hand it over."""
@@ -328,7 +349,7 @@ def main() -> None:
 
     init = Init(channel, boot)
     if boot["kind"] == "prefix":
-        init.plant()
+        init.make_prefix()
         init.tell({"pid": os.getpid()})
         init.serve()
         return

@@ -128,10 +128,10 @@ class Phone:
             self.live = LiveFiles(self.image, root, self.folder / "live", self.body)
             boot = replace(boot, proc_files=self.live.prepare())
             self.enclosure = enclose(boot, self._wanted)
-        outside = "" if self.enclosure.kind is EnclosureKind.PREFIX else f"/proc/{self.enclosure.pid}/root"
-        self.view = ProcView(
-            Path(f"{outside}{self.folder}/raw"), root / "proc", self.folder / "live/over", self.image.silicon.cpus
-        )
+        prefix = self.enclosure.kind is EnclosureKind.PREFIX
+        raw = Path("/proc" if prefix else f"/proc/{self.enclosure.pid}/root{self.folder}/raw")
+        self.view = ProcView(raw, root / "proc", self.folder / "live/over", self.image.silicon.cpus)
+        self.view.tracked = set() if prefix else None
         self.workload = Workload(self.image, self.body, self.view, self.enclosure, root, self.inside)
         self._last_uptime_s = self.clock.uptime_s()
         self._tasks.append(asyncio.create_task(self._move()))
@@ -152,6 +152,10 @@ class Phone:
             "ANDROID_ROOT": "/system",
             "ANDROID_DATA": "/data",
         }
+        if self.enclosure.kind is EnclosureKind.PREFIX:
+            root = str(self.folder / "root")
+            env |= {"PATH": f"{root}/system/bin", "ENTITY_PREFIX": root, "HOME": root}
+            env |= {"TMPDIR": f"{root}/data/local/tmp", "SHELL": f"{root}/system/bin/sh"}
         if self.speed != 1:
             env["ENTITY_CLOCK_FACTOR"] = f"{self.speed:g}"
         return env
@@ -165,7 +169,7 @@ class Phone:
         """Let time pass, often while something runs on the phone, seldom otherwise."""
         loop = asyncio.get_running_loop()
         while True:
-            awake = bool(self.view.pids())
+            awake = self.enclosure.busy or bool(self.view.pids())
             with contextlib.suppress(TimeoutError):
                 # Not wait_for: before Python 3.12 that one loses a cancellation which meets its own time limit.
                 async with asyncio.timeout(AWAKE_TICK_S if awake else ASLEEP_TICK_S):

@@ -43,11 +43,16 @@ class ProcView:
 
     def __init__(self, raw: Path, shown: Path, over: Path, cpus: tuple[int, ...]) -> None:
         self.raw, self.shown, self.over, self.cpus = raw, shown, over, cpus
+        self.tracked: set[int] | None = None
+        """Set where the phone shares this computer's processes: only these are its own."""
         self.masks: dict[int, tuple[int, ...]] = {}
         self.covered: dict[int, Covered] = {}
 
     def pids(self) -> list[int]:
-        """Every process of the phone but its first."""
+        """Every process of the phone but its first; without a process namespace those that asked for something."""
+        if self.tracked is not None:
+            self.tracked = {pid for pid in self.tracked if self.alive(pid)}
+            return sorted(self.tracked)
         try:
             return [int(name) for name in os.listdir(self.raw) if name.isdigit() and name != "1"]
         except OSError:

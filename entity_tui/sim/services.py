@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import os
 import pty
+import re
 import signal
 import socket
 import struct
@@ -15,9 +16,13 @@ import tty
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from entity_tui.sim.enclosure import Enclosure, EnclosureFailed, Running
+from entity_tui.sim.enclosure import Enclosure, EnclosureFailed, EnclosureKind, Running
 from entity_tui.sim.streams import Stream, StreamClosed
 
+REFUSAL = (
+    "entity-tui sim: {}: this phone has no root of its own, because this computer allows no user namespaces; "
+    "an absolute path would be the computer's own. Paths below $ENTITY_PREFIX and relative ones work."
+)
 PIECE_BYTES = 64 * 1024
 ID_STDIN, ID_STDOUT, ID_STDERR, ID_EXIT, ID_CLOSE_STDIN, ID_WINDOW_SIZE = range(6)
 
@@ -52,6 +57,9 @@ class Services:
             raise LookupError(name)
 
     def _argv(self, command: str) -> list[str]:
+        enclosure = self.enclosure()
+        if enclosure.kind is EnclosureKind.PREFIX and (path := path_outside(command)):
+            return [self.shell, "-c", 'echo "$1" >&2; exit 126', "sh", REFUSAL.format(path)]
         return [self.shell, "-c", command] if command else [self.shell, "-"]
 
     def _environment(self, options: list[str]) -> dict[str, str]:
@@ -200,6 +208,18 @@ class Services:
             raise LookupError(where) from error
         await stream.accept()
         await _join(stream, link)
+
+
+def path_outside(command: str) -> str:
+    """The first absolute path of a command that would be this computer's own; empty for none.
+
+    Devices and a process's own entries under /proc are the same on both sides and pass.
+    """
+    for found in re.finditer(r"""(?:^|[\s"'=<>:(;|&`])(/[A-Za-z0-9._/-]*)""", command):
+        path = found[1]
+        if not path.startswith("/dev/") and not re.match(r"/proc/(self\b|\d|$)", path):
+            return path
+    return ""
 
 
 def _packet(packet_id: int, data: bytes) -> bytes:

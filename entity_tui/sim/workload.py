@@ -90,6 +90,8 @@ class Workload:
     async def _answer(self, words: list[str]) -> None:
         """One line of a stand-in; what is not one of its lines is let pass, since any program may write there."""
         with contextlib.suppress(ValueError, IndexError, OSError, EnclosureFailed):
+            if self.view.tracked is not None:
+                self.view.tracked.add(int(words[1]))
             if words[0] == "mask":
                 await self._mask(int(words[1]), int(words[2]), words[3])
             elif words[0] == "bench":
