@@ -27,6 +27,7 @@ from entity_tui.screens.messages import MESSAGE_S, TalkingApp
 from entity_tui.screens.picker import PickerScreen
 from entity_tui.screens.themes import ENTITY_DARK, ENTITY_LIGHT, paper_for
 from entity_tui.session import Session
+from entity_tui.transport.base import HostKeyUnknown
 from entity_tui.widgets.ink import DEFAULT_PAPER, Paper
 from entity_tui.widgets.numbers import celsius, known, tok_s, watts
 from entity_tui.widgets.panel import Panel
@@ -174,6 +175,11 @@ class EntityApp(TalkingApp):
                     panel.repaint_all()
 
     # -- devices and runs --------------------------------------------------------------------------------------------
+
+    async def ask_trust(self, question: HostKeyUnknown) -> bool:
+        """Show an unknown host key's fingerprint and ask whether it is the right one."""
+        rows = (plain(question.title), plain(question.fingerprint), "Compare it with what the device itself shows.")
+        return bool(await self.push_screen_wait(ConfirmScreen("Trust this host key from now on?", rows, "trust")))
 
     def connect_to(self, spec: str) -> None:
         """Connect beside the interface; the strip shows how far it is."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entity_tui import config
-from entity_tui.connect import connect_device, parse_spec
+from entity_tui.connect import Trust, connect_device, parse_spec
 from entity_tui.device_view import DeviceView, clock_factor_of, fresh_fields
 from entity_tui.errors import EntityError, UsageError
 from entity_tui.logbook import LogBook
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 RETRY_S = 1.0
 """Between the end of one sampler and the start of the next."""
-
-GAPS_AT_ONCE = 50
-"""More missed ticks than this in a row are one gap: a phone that slept for an hour draws no hour of nothing."""
 
 _GONE = frozenset((DeviceState.ABSENT, DeviceState.LOST, DeviceState.OFFLINE, DeviceState.STALE))
 _FIX = {
@@ -70,6 +67,8 @@ class Session:
         self._ready = asyncio.Event()
         self._relearn = False
         self._chat: ChatRoom | None = None
+        self.trust: Trust | None = None
+        """Asked about an SSH host key nobody confirmed yet; None refuses it."""
         self.speed: float | None = None
         """Clock factor for a demo phone, None for its default."""
 
@@ -105,7 +104,7 @@ class Session:
         self.log.add("device", f"connecting to {name}")
         speed = self.speed if name.startswith("demo") else None
         try:
-            self.transport = await self._stack.enter_async_context(connect_device(spec, speed=speed))
+            self.transport = await self._stack.enter_async_context(connect_device(spec, speed=speed, trust=self.trust))
             await self._learn()
         except EntityError as error:
             state = error.state if isinstance(error, NotReady) else DeviceState.ABSENT
@@ -214,22 +213,15 @@ class Session:
 
     async def _sample(self) -> None:
         """Store what the sampler says until it ends."""
-        from entity_tui.device.live import Interpreter, begun
-        from entity_tui.experiments.probe import sample_stream
+        from entity_tui.experiments.probe import live_stream
 
         assert self.transport is not None
         assert self.view.facts is not None
-        interpreter = Interpreter(self.view.facts)
         hz = float(self.settings["hz"])
         self._update(hz=hz)
-        async for sample in sample_stream(self.transport, hz):
-            live = interpreter.read(sample)
-            if words := begun(self.view.live, live):
-                self.log.warning("throttle", words)
+        async for sample, live in live_stream(self.transport, self.view.facts, hz):
             if not self.paused:
-                for _ in range(min(sample.missed, GAPS_AT_ONCE)):
-                    self.telemetry.gap(sample.t_boot_s)
-                self.telemetry.append(sample.t_boot_s, live.values)
+                self.telemetry.store(sample.t_boot_s, live.values, missed=sample.missed)
             link_ms = getattr(self.transport, "link_ms", None)
             self._update(sample=sample, live=live, sample_at=time.monotonic(), link_ms=link_ms)
 

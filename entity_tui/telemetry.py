@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+GAPS_AT_ONCE = 50
+"""More missed ticks than this in a row are one gap: a phone that slept for an hour draws no hour of nothing."""
+
 CAPACITY = 18_000
 """An hour at 5 Hz: what the longest graph span shows; older ticks fall out."""
 
@@ -77,6 +80,12 @@ class Telemetry:
             series.append(values.get(name))
         self.time_s.append(time_s)
         self.sequence += 1
+
+    def store(self, time_s: float, values: Mapping[str, float | None], *, missed: int = 0) -> None:
+        """Store one tick behind the gaps of those that were missed before it."""
+        for _ in range(min(missed, GAPS_AT_ONCE)):
+            self.gap(time_s)
+        self.append(time_s, values)
 
     def gap(self, time_s: float) -> None:
         """Store one tick in which nothing was known."""

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
-from entity_tui.chat.conversation import Conversation, Message, ReplyCost, Role
+from entity_tui.chat.conversation import Conversation, Role
 from entity_tui.chat.events import Piece, PromptProgress
 from entity_tui.chat.export import to_json, to_markdown
 from entity_tui.chat.generate import Sampling
 from entity_tui.chat.guard import GuardSettings
-from entity_tui.chat.prepare import ChatSettings, Prepared, prepare
+from entity_tui.chat.prepare import ChatSettings, prepare
 from entity_tui.chat.segments import Segments
 from entity_tui.chat.slots import Slots
 from entity_tui.chat.store import ConversationStore
 from entity_tui.chat.talk import PowerNow, Said, Talk
+from entity_tui.chat.view import ChatView, turn_of
 from entity_tui.device.facts import Facts
 from entity_tui.engine.server import LlamaServer, ServerFailed
 from entity_tui.errors import EntityError, UsageError
@@ -25,60 +26,6 @@ from entity_tui.transport.base import Transport, TransportError
 
 RATE_WINDOW_S = 2.0
 """tok/s "now" is over the pieces of this long."""
-
-
-@dataclass(frozen=True, slots=True)
-class TurnView:
-    """One turn as a screen draws it: finished Markdown sources, and the tail that still grows."""
-
-    number: int
-    role: Role
-    clock: str
-    sealed: tuple[str, ...] = ()
-    tail: str = ""
-    reasoning: str = ""
-    thinking: bool = False
-    alternatives: tuple[int, int] = (1, 1)
-    """(this one, how many)."""
-    cost: ReplyCost | None = None
-    streaming: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ChatView:
-    """Everything the chat screen shows; replaced whole, `sequence` grows with every change."""
-
-    sequence: int = 0
-    title: str = ""
-    turns: tuple[TurnView, ...] = ()
-    state: str = "closed"
-    """closed, starting, ready, preparing, reading, streaming, failed."""
-    words: str = ""
-    fix: str = ""
-    model: str = ""
-    variant: str = ""
-    kleidiai: bool | None = None
-    placement: str = ""
-    context_tokens: int = 0
-    weights_bytes: int = 0
-    prompt_done: int = 0
-    prompt_total: int = 0
-    rate_now: float | None = None
-    rate_mean: float | None = None
-    rates: tuple[float, ...] = ()
-    tokens: int = 0
-    first_token_ms: float | None = None
-    dropped_tokens: int = 0
-    masks: tuple[str, ...] = ()
-    prepared: Prepared | None = None
-    settings: ChatSettings = field(default_factory=ChatSettings)
-    sampling: Sampling = field(default_factory=Sampling)
-    system: str = ""
-
-    @property
-    def busy(self) -> bool:
-        """True while a reply is being made or the server starts."""
-        return self.state in ("starting", "preparing", "reading", "streaming")
 
 
 class ChatRoom:
@@ -256,7 +203,7 @@ class ChatRoom:
                 others = [m.number for m in self.store.alternatives(conversation, message)]
                 if message.number in others:
                     place = (others.index(message.number) + 1, len(others))
-            turns.append(_turn(message, place))
+            turns.append(turn_of(message, place))
         self._change(title=conversation.title, turns=tuple(turns), system=conversation.system)
 
     async def _settle(self) -> None:
@@ -356,18 +303,3 @@ class ChatRoom:
                     await server.stop()
             except TransportError:
                 return
-
-
-def _turn(message: Message, place: tuple[int, int]) -> TurnView:
-    clock = ""
-    if message.created_utc:
-        from datetime import datetime
-
-        clock = datetime.fromisoformat(message.created_utc).astimezone().strftime("%H:%M")
-    sealed: tuple[str, ...] = (message.text,) if message.text else ()
-    if message.role is Role.ASSISTANT and message.text:
-        segments = Segments()
-        segments.feed(message.text + "\n")
-        segments.finish()
-        sealed = tuple(segments.sealed)
-    return TurnView(message.number, message.role, clock, sealed, "", message.reasoning, False, place, message.cost)

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 from entity_tui.agent import script
+from entity_tui.device.facts import Facts
+from entity_tui.device.live import Interpreter, Live
 from entity_tui.device.probe_text import parse_probe
 from entity_tui.device.sample import Sample, SampleParser
 from entity_tui.device.snapshot import Snapshot
@@ -68,6 +70,13 @@ async def sample_stream(
             sample = parser.feed(line)
             if sample is not None:
                 yield sample
+
+
+async def live_stream(transport: Transport, facts: Facts, hz: float) -> AsyncIterator[tuple[Sample, Live]]:
+    """Samples as they arrive, each with what it means on this device. Raises LinkLost."""
+    interpreter = Interpreter(facts)
+    async for sample in sample_stream(transport, hz):
+        yield sample, interpreter.read(sample)
 
 
 def _parent(root: str) -> str:

@@ -10,7 +10,8 @@ from textual.geometry import Region
 from textual.widget import Widget
 
 from entity_tui.chat import maths
-from entity_tui.chat.room import ChatRoom, ChatView
+from entity_tui.chat.room import ChatRoom
+from entity_tui.chat.view import ChatView
 from entity_tui.config import data_folder
 from entity_tui.screens.chat_values import (
     conversation_condition,

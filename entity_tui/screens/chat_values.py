@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from entity_tui.chat.conversation import ReplyCost, Role
-from entity_tui.chat.room import ChatView, TurnView
+from entity_tui.chat.view import ChatView, TurnView
 from entity_tui.screens.device_values import newest
 from entity_tui.session import Session
 from entity_tui.widgets.ink import BLANK, Ink, Line, Span, line
