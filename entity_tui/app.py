@@ -107,6 +107,7 @@ class EntityApp(TalkingApp):
         self.colour = self.options.colour and not os.environ.get("NO_COLOR")
         with _no_color_environment(not self.colour):
             super().__init__(session)
+        session.trust = self.ask_trust
         self.paper: Paper = DEFAULT_PAPER
         self.own_keys = dict(self.options.keys)
         self.version_words = f"entity-tui {__version__}"
