@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,8 @@ def list_models(
     """Models on the device with fit, prediction and measurement; `~` is predicted."""
     from entity_tui.models.view import sort_rows
 
-    rows, free_space = _rows(device, speed, snapshot, catalog)
+    look = _rows(device, speed, snapshot, catalog)
+    rows, free_space = look.rows, look.free_bytes
     rows = sort_rows(rows, order)
     here = [row for row in rows if row.path]
     used = sum(row.size_bytes for row in here)
@@ -53,20 +55,31 @@ def list_models(
         from entity_tui.models.row_json import row_json
 
         storage = {"files": len(here), "models_bytes": used, "free_bytes": free_space}
-        print_json({"models": [row_json(row) for row in rows], "storage": storage})
+        about = {"device": look.device, "simulated": look.simulated, "storage": storage}
+        print_json({**about, "models": [row_json(row) for row in rows]})
         return
     from entity_tui.commands.model_tables import print_rows
     from entity_tui.models.fit import size_words
 
     print_rows(rows)
+    if look.simulated:
+        click.echo("simulated phone", err=True)
     if free_space is not None:
         click.echo(f"{len(here)} files, {size_words(used)} used, {size_words(free_space)} free", err=True)
 
 
-def _rows(
-    device: str | None, speed: float | None, snapshot: Path | None, catalog: bool
-) -> tuple[tuple[ModelRow, ...], int | None]:
-    """(rows, free bytes of storage) of a device, or of the catalog for a snapshot or for no device at all."""
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """What the list shows, and of which device."""
+
+    rows: tuple[ModelRow, ...]
+    device: str = ""
+    simulated: bool = False
+    free_bytes: int | None = None
+
+
+def _rows(device: str | None, speed: float | None, snapshot: Path | None, catalog: bool) -> _Listed:
+    """Rows of a device, or of the catalog for a snapshot or for no device at all."""
     from entity_tui.engine.model_rows import catalog_rows, known_of
     from entity_tui.engine.own_catalog import load_catalog
 
@@ -77,12 +90,13 @@ def _rows(
         from entity_tui.device.facts import read_facts
 
         facts = read_facts(read_snapshot_file(snapshot))
-        return catalog_rows(entries, known_of(facts, taken_at="snapshot")), None
+        return _Listed(catalog_rows(entries, known_of(facts, taken_at="snapshot")), str(snapshot))
 
-    async def work(transport: Transport) -> tuple[tuple[ModelRow, ...], int | None]:
+    async def work(transport: Transport) -> _Listed:
         from entity_tui.model_survey import free_space_bytes, survey
 
-        return await survey(transport, entries, catalog=catalog), await free_space_bytes(transport)
+        rows = await survey(transport, entries, catalog=catalog)
+        return _Listed(rows, transport.spec, transport.simulated, await free_space_bytes(transport))
 
     try:
         return with_device(device, work, speed=speed)
@@ -90,7 +104,7 @@ def _rows(
         if not catalog or device is not None:
             raise
         click.echo("no phone is connected: the catalog without fit", err=True)
-        return catalog_rows(entries, known_of(None)), None
+        return _Listed(catalog_rows(entries, known_of(None)))
 
 
 @command.command()
