@@ -55,7 +55,10 @@ class ModelRoom:
             self.problem = None
             read = sum(row.census.read_bytes for row in self.rows if row.census is not None)
             here = sum(1 for row in self.rows if row.path)
-            session.log.add("models", f"census of {here} files read {read / 1e6:.1f} MB of headers, nothing was pulled")
+            session.log.add(
+                "models",
+                f"{here} file{'' if here == 1 else 's'}: {read / 1e6:.1f} MB of headers read, nothing was pulled",
+            )
         except EntityError as error:
             self.problem = error
             session.log.error("models", str(error))

@@ -20,6 +20,7 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from entity_tui.app import AppOptions, EntityApp
+from entity_tui.experiments.live import CellPhase
 from entity_tui.session import Session
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -36,6 +37,16 @@ async def ready(session: Session, pilot: Pilot[None], seconds: float) -> None:
     await pilot.pause(seconds)
 
 
+async def during(session: Session, pilot: Pilot[None], arm: str) -> None:
+    """Wait until the phone decodes in a cell of an arm."""
+    for _ in range(600):
+        current = session.run.current if session.run else None
+        if current is not None and current.arm == arm and current.phase is CellPhase.DECODE:
+            break
+        await pilot.pause(0.1)
+    await pilot.pause(1.6)
+
+
 async def take(chosen: argparse.Namespace) -> str:
     """The SVG of one screen of the running program."""
     session = Session()
@@ -48,6 +59,8 @@ async def take(chosen: argparse.Namespace) -> str:
             await pilot.press(key)
             await pilot.pause(0.5)
         await pilot.pause(chosen.wait)
+        if chosen.during:
+            await during(session, pilot, chosen.during)
         app.action_goto(chosen.screen)
         await pilot.pause(0.5)
         app.paint()
@@ -129,6 +142,7 @@ def main() -> int:
     parser.add_argument("--warm", type=float, default=20.0, help="seconds of samples before the keys are pressed")
     parser.add_argument("--wait", type=float, default=1.0, help="seconds after the keys")
     parser.add_argument("--press", nargs="*", default=[])
+    parser.add_argument("--during", default="", help="wait until this arm decodes")
     parser.add_argument("--title", default="entity-tui")
     chosen = parser.parse_args()
     svg, png = chosen.target.with_suffix(".svg"), chosen.target.with_suffix(".png")

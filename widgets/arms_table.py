@@ -70,7 +70,7 @@ def rate_words(value: float | None, sd: float | None) -> str:
 
 
 def state_spans(arm: ArmValue) -> tuple[Span, ...]:
-    """The state of an arm: glyph first, then its word, then what was tainted or void."""
+    """The state of an arm: glyph first, then its word."""
     if arm.word in GOOD_WORDS:
         mark: Span = ("●", Ink.GOOD)
         word = "ok"
@@ -84,8 +84,7 @@ def state_spans(arm: ArmValue) -> tuple[Span, ...]:
         mark, word = ("▲", Ink.WARN), arm.word
     else:
         mark, word = ("✖", Ink.BAD), arm.word
-    extra = "".join(f" {n} {name}" for n, name in ((arm.tainted, "tainted"), (arm.void, "void")) if n)
-    return (mark, (f" {word}", Ink.TEXT), (extra, Ink.WARN))
+    return (mark, (f" {word}", Ink.TEXT))
 
 
 def arm_row(arm: ArmValue) -> TableRow:
@@ -107,9 +106,10 @@ def arm_row(arm: ArmValue) -> TableRow:
         per_watt,
         state_spans(arm),
     )
-    notes: tuple[Line, ...] = ()
-    if arm.detail and arm.word not in GOOD_WORDS | WAITING_WORDS:
-        notes = (muted(f"  └ {arm.detail}"),)
+    counts = [f"{n} {name}" for n, name in ((arm.tainted, "tainted, kept"), (arm.void, "void, left out")) if n]
+    detail = arm.detail if arm.word not in GOOD_WORDS | WAITING_WORDS else ""
+    words = "; ".join(filter(None, (*counts, detail)))
+    notes = (muted(f"    └ {words}"),) if words else ()
     return TableRow(arm.arm, cells, notes)
 
 

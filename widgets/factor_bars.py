@@ -14,7 +14,7 @@ AXIS_FROM = 84
 """Cells from which there is room for the axis with its scale."""
 WORDS_FROM = 108
 """Cells from which the verdict's word stands beside its glyph."""
-NAME_CELLS, CHANGE_CELLS, NUMBER_CELLS = 15, 40, 35
+NAME_CELLS, CHANGE_CELLS, NUMBER_CELLS = 24, 29, 35
 TICKS = (1.0, 0.1, 0.2, 0.35, 0.5, 0.7, 1.4, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0)
 VERDICT_GLYPHS: dict[str, Span] = {
     "faster": ("●", Ink.GOOD),
@@ -132,13 +132,17 @@ class FactorBars(Panel):
     def _wide(self, factor: FactorValue, bar_width: int, low: float, high: float, *, words: bool) -> Line:
         ink = Ink.TEXT if factor.declared or factor.verdict else Ink.MUTED
         return line(
-            (left(cut(factor.label, 14), NAME_CELLS) + left(cut(factor.change, 39), CHANGE_CELLS), ink),
+            (
+                left(cut(factor.label, NAME_CELLS - 1), NAME_CELLS)
+                + left(cut(factor.change, CHANGE_CELLS - 1), CHANGE_CELLS),
+                ink,
+            ),
             ("│", Ink.BORDER),
             *factor_bar(factor, low, high, bar_width),
             ("│ ", Ink.BORDER),
             (left(ratio(factor.ratio), 7) + left(interval_words(factor), 11), ink),
             glyph(factor),
-            (f" {factor.note or factor.verdict}" if words else "", Ink.MUTED),
+            (f" {factor.verdict or factor.note}" if words else "", Ink.MUTED),
         )
 
     def _narrow(self, factor: FactorValue, width: int, low: float, high: float) -> Line:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from entity_tui.widgets.ink import Ink, Line, Span, line
 from entity_tui.widgets.panel import LIVE, Condition, Panel, Sheet
+from entity_tui.widgets.text import fold
 
 MARKS: dict[bool | None, Span] = {True: ("●", Ink.GOOD), False: ("▲", Ink.WARN), None: ("○", Ink.MUTED)}
 
@@ -47,7 +48,13 @@ class Gates(Panel):
 
     def sheet(self, width: int, height: int) -> Sheet:
         """Plan, conditions, countdown; the plan's rows give way first."""
-        gates = tuple(gate_line(gate) for gate in self.gates)
+        rows: list[Line] = []
+        for gate in self.gates:
+            first, *rest = fold(gate.text, max(8, width - 2))
+            rows.append(gate_line(GateValue(gate.holds, first)))
+            if len(self.gates) + len(rest) + len(self.countdown) <= height:
+                rows += [line(f"  {piece}") for piece in rest]
+        gates = tuple(rows)
         free = height - len(gates) - len(self.countdown)
         before = self.before[: max(0, free)]
         return Sheet(gates, before, self.countdown)
