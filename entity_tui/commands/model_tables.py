@@ -112,6 +112,8 @@ def print_rows(rows: Sequence[ModelRow]) -> None:
 
 def print_inspection(row: ModelRow, *, tensors: bool) -> None:
     """Card, census, KleidiAI's answers, fit and prediction of one file."""
+    if row.simulated:
+        click.echo("simulated phone", err=True)
     for entry in card(row.census, label=row.quant, file_bytes=row.size_bytes):
         click.echo(f"{entry.label:<20} {printable(entry.value)}")
     if row.census is None:

@@ -32,6 +32,7 @@ def known_of(
         memory=memory_of(facts, taken_at=taken_at, age_s=age_s),
         machine=fit_machine(runs) or machine_for(facts),
         runs=tuple(runs),
+        simulated=facts.simulated if facts else False,
     )
 
 

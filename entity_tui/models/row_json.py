@@ -173,6 +173,7 @@ def row_json(row: ModelRow) -> dict[str, Any]:
         "title": row.title,
         "file": row.file_name,
         "place": row.place.value,
+        "simulated": row.simulated,
         "path": row.path,
         "params_b": _round(row.params_b),
         "quant": row.quant,

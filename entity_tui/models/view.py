@@ -60,6 +60,8 @@ class ModelRow:
     catalog: CatalogEntry | None
     fast_kernel: bool | None = None
     """True when the main weight type has an optimised kernel on this CPU (KleidiAI's or a repacked one)."""
+    simulated: bool = False
+    """True for a row made for a simulated phone."""
 
     @property
     def eligible(self) -> bool:
@@ -77,6 +79,7 @@ class Known:
     runs: Sequence[OwnRun] = ()
     build_origin: str = ""
     seen: SeenInLog | None = None
+    simulated: bool = False
 
     @property
     def runs_decide(self) -> bool:
@@ -196,6 +199,7 @@ def _row(source: _Source, subject: Subject, known: Known) -> ModelRow:
         quality=quality_of(source.label) if source.label else None,
         catalog=source.entry,
         fast_kernel=subject.fast_kernel,
+        simulated=known.simulated,
     )
 
 

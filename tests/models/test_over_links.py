@@ -80,6 +80,7 @@ async def test_a_demo_phone_lists_its_model_with_everything_the_screen_shows(
     on_device = [row for row in rows if row.path]
     assert on_device
     value = row_json(on_device[0])
+    assert value["simulated"] is True
     assert value["census"]["types"]
     assert value["fit"]["verdict"] in ("GOOD", "FITS", "TIGHT", "NO")
     assert value["predicted"]["basis"] == "chip"
