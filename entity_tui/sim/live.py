@@ -209,8 +209,6 @@ class LiveFiles:
         self.put("/sys/class/power_supply/usb/type", "USB\n")
 
     def _services(self) -> None:
-        if not self.image.live_commands:
-            return
         body, battery = self.body, self.image.silicon.battery
         place = "/dev/entity/commands"
         current = round(body.gauge_ua if battery.current_unit_ua else body.gauge_ua / 1000)

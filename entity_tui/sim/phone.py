@@ -132,7 +132,7 @@ class Phone:
         raw = Path("/proc" if prefix else f"/proc/{self.enclosure.pid}/root{self.folder}/raw")
         self.view = ProcView(raw, root / "proc", self.folder / "live/over", self.image.silicon.cpus)
         self.view.tracked = set() if prefix else None
-        self.workload = Workload(self.image, self.body, self.view, self.enclosure, root, self.inside)
+        self.workload = Workload(self.image, self.body, self.view, self.enclosure, root, self.inside, self.reboot)
         self._last_uptime_s = self.clock.uptime_s()
         self._tasks.append(asyncio.create_task(self._move()))
         self.workload.listen()

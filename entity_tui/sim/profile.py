@@ -35,8 +35,6 @@ class PhoneImage:
     thermal_names: Mapping[str, str] = field(default_factory=dict)
     offline: tuple[int, ...] = ()
     """Cores that are off when the phone boots."""
-    live_commands: bool = True
-    """False for a saved snapshot that recorded its own dumpsys texts."""
 
 
 def demo_profile_names() -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from entity_tui.sim.enclosure import Boot
 from entity_tui.sim.profile import PhoneImage
 from entity_tui.sim.real_engine import Architecture, RealEngine, cpu_model_for, lend_qemu, planted
 
-STAND_INS = ("getprop", "setprop", "dumpsys", "cmd", "settings", "svc", "taskset", "nproc", "nap", "uname")
+STAND_INS = ("getprop", "setprop", "dumpsys", "cmd", "settings", "svc", "taskset", "nproc", "nap", "uname", "reboot")
 CLOCKED = ("sleep", "usleep", "timeout")
 """Programs that wait: with a compressed clock they wait in the phone's time."""
 
@@ -166,7 +167,11 @@ def _etc(root: Path, image: PhoneImage, factor: float) -> None:
     settings = root / "dev/entity/settings"
     settings.mkdir()
     settings.chmod(0o1777)
-    (root / "dev/entity/commands").mkdir()
+    commands = root / "dev/entity/commands"
+    commands.mkdir()
+    for line, text in image.commands.items():
+        if match := re.fullmatch(r"dumpsys ([A-Za-z0-9_.-]+)", line):
+            (commands / f"dumpsys.{match[1]}").write_text(text, "utf-8", errors="surrogateescape")
     (root / "dev/entity/props").touch()
     (root / "dev/entity/props").chmod(0o666)
 

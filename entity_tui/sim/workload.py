@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -45,6 +46,7 @@ class Workload:
     enclosure: Enclosure
     root: Path
     inside: str
+    reboot: Callable[[str], Awaitable[None]]
     foreign: dict[int, float] = field(default_factory=dict)
     """How busy other work keeps each core, set by `ctl load`."""
     benches: dict[int, StandIn] = field(default_factory=dict)
@@ -96,6 +98,8 @@ class Workload:
                 await self._mask(int(words[1]), int(words[2]), words[3])
             elif words[0] == "bench":
                 await self._bench(int(words[1]))
+            elif words[0] == "reboot":
+                await self.reboot("")
 
     async def _mask(self, asking: int, pid: int, text: str) -> None:
         cpus = [cpu for cpu in cpus_of_mask(text) if cpu in self.image.silicon.cpus]
@@ -168,7 +172,8 @@ class Workload:
             self._step(span_s / steps, online, outer, memory)
         self._show(living, real_s)
         for pid in self.view.forget_dead(living):
-            (self.root / f"dev/entity/answer.{pid}").unlink(missing_ok=True)
+            for name in ("answer", "bench"):
+                (self.root / f"dev/entity/{name}.{pid}").unlink(missing_ok=True)
         self._seen &= set(living)
 
     def _show(self, living: list[int], real_s: float) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from entity_tui.device.snapshot import Outcome, Reading, Snapshot, dumps
 from entity_tui.errors import UsageError
 from entity_tui.sim.profile import demo_profile_names, load_image
-from tests.fixtures.tools import SHARED, need_shared
+from tests.fixtures.tools import SHARED, need_shared, until
 from tests.sim.inside_phone import running, sh
 
 MOVING = ("scaling_cur_freq", "scaling_max_freq", "/online", "/offline", "affected_cpus")
@@ -70,3 +71,41 @@ def test_a_file_that_is_no_phone_is_refused_in_words(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"files": 3}')
     with pytest.raises(UsageError, match="not a phone"):
         load_image(str(tmp_path / "x.json"))
+
+
+async def test_a_saved_snapshot_boots_with_its_outcomes_and_its_recorded_services(tmp_path: Path) -> None:
+    path = "/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq"
+    files = {
+        "/proc/cpuinfo": Reading(
+            "/proc/cpuinfo", Outcome.OK, "processor\t: 0\nFeatures\t: asimddp\nCPU part\t: 0xd05\n"
+        ),
+        path: Reading(path, Outcome.OK, "1800000\n"),
+        "/sys/class/thermal/thermal_zone3/temp": Reading("", Outcome.DENIED, detail="Permission denied"),
+        "/sys/class/thermal/thermal_zone4/temp": Reading("", Outcome.ABSENT),
+    }
+    commands = {"dumpsys power": Reading("dumpsys power", Outcome.OK, "mWakefulness=Awake\\n literal\n")}
+    props = {"ro.product.model": "Odd \\t [name]: $(id) \x1b[31m"}
+    (tmp_path / "s.json").write_text(dumps(Snapshot(files=files, commands=commands, props=props)))
+    async with running(str(tmp_path / "s.json")) as phone:
+        _, out = await sh(
+            phone, f"cat {path} /sys/class/thermal/thermal_zone3/temp /sys/class/thermal/thermal_zone4/temp"
+        )
+        _, power = await sh(phone, "dumpsys power")
+        _, model = await sh(phone, "getprop ro.product.model")
+    lines = out.splitlines()
+    assert lines[0] == "1800000"
+    assert "Permission denied" in lines[1]
+    assert "No such file" in lines[2]
+    assert power == "mWakefulness=Awake\\n literal\n"
+    assert model == props["ro.product.model"] + "\n"
+
+
+async def test_the_phones_own_reboot_command_restarts_it() -> None:
+    async with running() as phone:
+        before = phone.live.boot_id
+        code, _ = await sh(phone, "reboot")
+        assert code == 137
+        await until(lambda: phone.live.boot_id != before)
+        await until(lambda: phone.adbd.address.rpartition(":")[2] != "0" and phone.clock.uptime_s() < 60)
+        code, _ = await sh(phone, "true")
+        assert code == 0
