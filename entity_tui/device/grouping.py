@@ -114,7 +114,10 @@ def group(tree: CpuTree) -> Topology:
 
 
 def _userspace_bits(tree: CpuTree) -> int | None:
-    line = (tree.cpuinfo.gate_line or "").split()
-    if "half" in line or "thumb" in line or "neon" in line:
+    """32 or 64 by the names listed; None where a list holds both kinds or none."""
+    if tree.cpuinfo.has_features_of_both_widths:
+        return None
+    names = (tree.cpuinfo.gate_line or "").split()
+    if {"half", "thumb", "neon"} & set(names):
         return 32
-    return 64 if "asimd" in line else None
+    return 64 if "asimd" in names else None
