@@ -11,8 +11,11 @@ from entity_tui.device.sample import Sample
 from entity_tui.device.throttle import ClockVerdict, ThrottleSign, judge_cap, judge_drop, silent_throttle
 from entity_tui.device.topology import Cluster, Topology
 
-LOADED_PCT = 70.0
-"""Mean load of a cluster's busiest half from which its clock is expected to be up."""
+LOADED_PCT = 95.0
+"""Mean load of a cluster's busiest half, in this tick and the one before, from which its clock is expected to be up.
+
+The load is the mean over a tick, the clock is read at its end: work that stopped within the tick leaves a lower load.
+"""
 WINDOW = 15
 """Newest ticks a drop is judged on: three seconds at five a second."""
 
@@ -42,6 +45,7 @@ class ThrottleWatch:
         self._clusters = tuple(cluster for cluster in topology.clusters if cluster.max_freq_khz is not None)
         self._names = {core.cpu: (f"policy{core.policy}", f"cpu{core.cpu}") for core in topology.cores}
         self._clocks: dict[int, deque[int | None]] = {c.index: deque(maxlen=WINDOW) for c in self._clusters}
+        self._worked: dict[int, bool] = {}
         self._loaded: dict[int, deque[bool | None]] = {c.index: deque(maxlen=WINDOW) for c in self._clusters}
 
     def feed(self, sample: Sample, status: int | None) -> ThrottleNow:
@@ -54,8 +58,10 @@ class ThrottleWatch:
         busy = sorted(value for cpu in cluster.cpus if (value := sample.cpu_busy_pct.get(cpu)) is not None)
         working = fmean(busy[len(busy) // 2 :]) >= LOADED_PCT if busy else None
         clocks, loaded = self._clocks[cluster.index], self._loaded[cluster.index]
+        steady = working and self._worked.get(cluster.index, False)
+        self._worked[cluster.index] = bool(working)
         clocks.append(self._of(cluster, sample.freq_khz))
-        loaded.append(working)
+        loaded.append(steady)
         drop = judge_drop(
             cluster.label, list(clocks), reference_khz=cluster.max_freq_khz, loaded=[mark or False for mark in loaded]
         )
