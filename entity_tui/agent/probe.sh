@@ -77,6 +77,9 @@ for f in cpu memory io; do text "$P/proc/pressure/$f"; done
 cpus=$P/sys/devices/system/cpu
 nodes "$cpus/present" "$cpus/online" "$cpus/possible" "$cpus/offline"
 present "$cpus/isolated" "$cpus/kernel_max" "$cpus/modalias"
+# MediaTek's own list of clusters, which tells of cores that are off; and how full the compressed swap is.
+[ -e "$cpus/cputopo/glbinfo" ] && text "$cpus/cputopo/glbinfo"
+present "$P/sys/block/zram0/mm_stat"
 
 for c in "$cpus"/cpu[0-9]*; do
 	[ -d "$c" ] || continue
