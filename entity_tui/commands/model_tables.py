@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from entity_tui.models.card import KleidiState, card, kleidi_state
+from entity_tui.models.catalog import usability_words
 from entity_tui.models.census import Census
 from entity_tui.models.fit import FitLevel, MemoryReading, size_words
 from entity_tui.models.view import ModelRow, Place
@@ -230,6 +231,7 @@ def _print_fit(row: ModelRow) -> None:
             f"{rate(told.prefill_tok_s, predicted=True)} prompt, first token {seconds(told.ttft_ms)} (pp512)"
         )
         click.echo(f"  basis: {printable(told.words)}" + (f"; {told.caveat}" if told.caveat else ""))
+        click.echo(f"  {usability_words(told.decode_tok_s)}")
     if own is not None:
         marked = ", simulated" if own.simulated else ""
         basis = f"{run_count(own.runs)}{marked}"

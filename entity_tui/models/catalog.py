@@ -198,6 +198,18 @@ def usability_bars() -> tuple[UsabilityBar, ...]:
     return tuple(sorted(rows, key=lambda bar: bar.decode_tok_s))
 
 
+def usability_words(decode_tok_s: float | None) -> str:
+    """What the highest bar a speed reaches calls it, with whose bar that is; empty for an unknown speed."""
+    if decode_tok_s is None:
+        return ""
+    reached = [bar for bar in usability_bars() if decode_tok_s >= bar.decode_tok_s]
+    if not reached:
+        lowest = usability_bars()[0]
+        return f"below every bar (the lowest is {lowest.decode_tok_s:g} tok/s)"
+    bar = reached[-1]
+    return f"{bar.words} by {bar.source.split(',')[0]}, from {bar.decode_tok_s:g} tok/s"
+
+
 @cache
 def chip_speeds() -> tuple[ChipSpeed, ...]:
     """Measured chips, in the file's order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from entity_tui.models.catalog import usability_words
 from entity_tui.models.census import Census, Coverage
 from entity_tui.models.fit import Fit
 from entity_tui.models.kleidiai import KleidiAnswers
@@ -116,6 +117,7 @@ def prediction_json(prediction: Prediction | None) -> dict[str, Any] | None:
         "basis": prediction.basis.value,
         "words": prediction.words,
         "caveat": prediction.caveat,
+        "usability": usability_words(prediction.decode_tok_s),
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from entity_tui.model_transfers import TransferState, TransferView
+from entity_tui.models.catalog import usability_words
 from entity_tui.models.fit import FitLevel
 from entity_tui.models.view import ModelRow
 from entity_tui.widgets.census_bar import Portion, coverage_spans, portion_line
@@ -176,8 +177,12 @@ def prediction_rows(row: ModelRow, width: int) -> list[Line]:
         rows.append(line(f"  held out {was}   error {held.decode_error_pct:+.0f} %".replace("-", "−")))
     if prediction is not None:
         rows += [muted(piece) for piece in fold(f"basis  {plain(prediction.words)}", width)[:2]]
+        rows += [muted(piece) for piece in fold(usability_words(prediction.decode_tok_s), width)[:1]]
         if prediction.caveat:
             rows += [line(("▲ ", Ink.WARN), piece) for piece in fold(plain(prediction.caveat), width - 2)[:1]]
+    if row.quality is not None:
+        price = f"{row.quality.over_f16_pct:+.1f} % perplexity over F16 with {row.quality.quant}, {row.quality.caveat}"
+        rows += [muted(piece) for piece in fold(plain(price), width)[:2]]
     return rows
 
 

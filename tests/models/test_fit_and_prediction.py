@@ -20,6 +20,7 @@ from entity_tui.models.catalog import (
     quality_prices,
     shipped_catalog,
     usability_bars,
+    usability_words,
 )
 from entity_tui.models.context import adaptive_window
 from entity_tui.models.entity_probe import prefill_gain
@@ -317,6 +318,20 @@ def test_the_catalog_equals_its_source() -> None:
 def test_usability_bars_have_sources_and_an_order() -> None:
     assert [bar.decode_tok_s for bar in usability_bars()] == [3.0, 5.0, 12.0]
     assert all(bar.source for bar in usability_bars())
+
+
+@pytest.mark.parametrize(
+    ("decode", "words"),
+    [
+        (None, ""),
+        (2.9, "below every bar (the lowest is 3 tok/s)"),
+        (3.0, "usable by SKaiNET, from 3 tok/s"),
+        (5.0, "usable by ENTITY DeviceProbe, from 5 tok/s"),
+        (12.0, "comfortable by ENTITY DeviceProbe, from 12 tok/s"),
+    ],
+)
+def test_a_speed_is_called_what_the_highest_bar_it_reaches_calls_it(decode: float | None, words: str) -> None:
+    assert usability_words(decode) == words
 
 
 def test_an_unknown_entry_names_the_nearest_ones() -> None:
