@@ -66,7 +66,6 @@ class DashboardScreen(FrameScreen):
     )
     footer_compact = ("bench.run_default", "placement.run_default", "graph.pause", "zoom", "device", "help")
     reading = (
-        "◆  a thread of the model runs on this core, read from the kernel",
         "▰▱  the clock now, of the core's highest",
         "●  loaded, said by the loader's own line; ○ could be loaded; ✖ a feature is missing",
         "~  predicted by our rule, not yet seen",

@@ -107,6 +107,16 @@ async def test_without_colour_no_cell_has_one(stage: Stage) -> None:
         )
 
 
+async def test_every_theme_of_the_framework_draws_a_page(stage: Stage) -> None:
+    """Also the terminal's own sixteen colours; a theme is a palette, never another page."""
+    async with stage(staged("dashboard"), "dashboard", (80, 24)) as (app, pilot):
+        wanted = page(app)
+        for name in app.available_themes:
+            app.theme = name
+            await pilot.pause()
+            assert page(app) == wanted, name
+
+
 async def test_the_light_theme_paints_dark_text_on_a_light_ground(stage: Stage) -> None:
     """The other theme is a palette of its own, not an inversion."""
     async with stage(staged("dashboard"), "dashboard", (80, 24), theme="entity-light") as (app, _):
