@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from entity_tui.analysis.comparison import Axis, Comparison, Rules
@@ -47,6 +47,7 @@ class SessionAnalysis:
     explored: tuple[Judgement, ...]
     pairs: tuple[Pairs, ...]
     aa: AACheck | None
+    """The A/A check on the metric of the first declared comparison; each comparison is held to that of its own."""
     factors: Factors
     diagnostics: Diagnostics
     summaries: tuple[tuple[str, str, Summary], ...]
@@ -80,21 +81,23 @@ def analyse(
             fix="analyse each session, then compare the verdicts",
         )
     rows = exclude(rows, predicates)
-    aa = aa_check(rows, rules)
+    checked = {
+        metric: aa_check(rows, rules, metric) for metric in (Metric.DECODE_TOK_S, *(c.metric for c in comparisons))
+    }
     pairs = tuple(pair(rows, comparison) for comparison in comparisons)
     checks = [check_placement(rows, comparison) for comparison in comparisons]
-    void = {one.name: check.void for one, check in zip(comparisons, checks, strict=True) if check.void}
+    void = {one: check.void for one, check in zip(comparisons, checks, strict=True) if check.void}
     against = {
-        one.name: check.against or (aa.against if aa else "") for one, check in zip(comparisons, checks, strict=True)
+        one: check.against or _against(checked[one.metric]) for one, check in zip(comparisons, checks, strict=True)
     }
     found = [(one, estimate(paired.log_ratios, rules.alpha)) for one, paired in zip(comparisons, pairs, strict=True)]
     return SessionAnalysis(
         rules=rules,
-        judgements=judge(found, rules, against={name: why for name, why in against.items() if why}, void=void),
+        judgements=judge(found, rules, against={one: why for one, why in against.items() if why}, void=void),
         explored=_explored(rows, comparisons, rules),
         pairs=pairs,
-        aa=aa,
-        factors=factors(rows, alpha=rules.alpha, void=void),
+        aa=checked[comparisons[0].metric if comparisons else Metric.DECODE_TOK_S],
+        factors=factors(rows, alpha=rules.alpha, void=_void_by_name(void)),
         diagnostics=diagnose(rows),
         summaries=_summaries(rows),
         outcomes=outcomes(rows),
@@ -102,11 +105,21 @@ def analyse(
     )
 
 
-def aa_check(rows: Sequence[Row], rules: Rules) -> AACheck | None:
-    """The A/A check on the decode rate; None where the plan has no second copy of naive."""
+def _void_by_name(void: Mapping[Comparison, str]) -> dict[str, str]:
+    """Why a step of the decode factors is void, by the names of its arms."""
+    return {one.name: why for one, why in void.items() if one.metric == Metric.DECODE_TOK_S}
+
+
+def _against(check: AACheck | None) -> str:
+    return check.against if check is not None else ""
+
+
+def aa_check(rows: Sequence[Row], rules: Rules, metric: str = Metric.DECODE_TOK_S) -> AACheck | None:
+    """The A/A check on a metric; None where the plan has no second copy of naive."""
     if not any(row.arm == AA_COPY for row in rows):
         return None
-    found = estimate(pair(rows, Comparison(AA_BASELINE, AA_COPY, axis=Axis.NOTHING)).log_ratios, rules.alpha)
+    comparison = Comparison(AA_BASELINE, AA_COPY, metric, Axis.NOTHING)
+    found = estimate(pair(rows, comparison).log_ratios, rules.alpha)
     return AACheck(found, found is not None and found.excludes_one)
 
 

@@ -54,12 +54,12 @@ def judge(
     found: Sequence[tuple[Comparison, PairedEstimate | None]],
     rules: Rules,
     *,
-    against: Mapping[str, str] | None = None,
-    void: Mapping[str, str] | None = None,
+    against: Mapping[Comparison, str] | None = None,
+    void: Mapping[Comparison, str] | None = None,
 ) -> tuple[Judgement, ...]:
     """The judgements of the declared comparisons of one session, in order.
 
-    `against` holds, by comparison name, why its verdict is taken away whatever its interval says; `void` why there is
+    `against` holds, by comparison, why its verdict is taken away whatever its interval says; `void` why there is
     nothing to compare. A comparison without an estimate takes part in Holm's count, since the plan declared it.
     """
     adjusted = holm([item.p if item is not None else 1.0 for _, item in found])
@@ -67,8 +67,8 @@ def judge(
     judgements = []
     for (comparison, item), p_adjusted in zip(found, adjusted, strict=True):
         fewer = item is not None and rules.planned_blocks is not None and item.n < rules.planned_blocks
-        if void and comparison.name in void:
-            judgements.append(Judgement(comparison, item, None, Verdict.VOID, void[comparison.name]))
+        if void and comparison in void:
+            judgements.append(Judgement(comparison, item, None, Verdict.VOID, void[comparison]))
             continue
         if item is None:
             judgements.append(Judgement(comparison, None, None, Verdict.NONE, "no block holds both arms"))
@@ -78,7 +78,7 @@ def judge(
             judgements.append(Judgement(comparison, item, None, Verdict.NONE, reason, fewer_than_planned=fewer))
             continue
         verdict, reason = _word(comparison, item, p_adjusted, rules)
-        taken = (against or {}).get(comparison.name, "")
+        taken = (against or {}).get(comparison, "")
         if not taken and item.n < needed:
             taken = f"{item.n} usable blocks, the rule for {len(found)} comparisons asks for {needed}"
         if taken:

@@ -101,6 +101,15 @@ def test_an_aa_check_that_differs_takes_every_verdict_away() -> None:
     assert any("no verdict of this session stands" in line for line in session_sentences(found))
 
 
+def test_a_comparison_is_held_to_the_aa_check_of_its_own_metric() -> None:
+    decode = {"naive": BASE, "naive_aa": scaled(BASE, 1.0, JITTER), "optimized": scaled(BASE, 1.7)}
+    prompt = {"naive": BASE, "naive_aa": scaled(BASE, 1.02, JITTER), "optimized": scaled(BASE, 1.7)}
+    rows = [*session(decode), *session(prompt, metric=Metric.PROMPT_TOK_S)]
+    found = analyse(rows, [TOTAL, Comparison("naive", "optimized", Metric.PROMPT_TOK_S)])
+    assert [item.verdict for item in found.judgements] == [Verdict.FASTER, Verdict.UNDECIDED]
+    assert "A/A" in found.judgements[1].reason
+
+
 def test_an_aa_check_with_both_signs_holds() -> None:
     arms = {"naive": BASE, "naive_aa": scaled(BASE, 1.0, JITTER), "optimized": scaled(BASE, 1.7)}
     found = analyse(session(arms), [TOTAL])
