@@ -111,7 +111,8 @@ def cell_rows(context: RunContext, event: CellEvent, files: Mapping[str, bytes])
         rows += power.rows(base, plan.n_gen, values.get(Phase.DECODE))
     if not rows or (usability is Usability.VOID and found != "warmup"):
         rows.append(_reason_row(base, context, arm, phases))
-    return tuple(rows)
+    # A file knows no empty text: what is empty is missing, so that a row read back equals the row written.
+    return tuple(replace(row, unit=row.unit or None, better=row.better or None) for row in rows)
 
 
 def _samples(files: Mapping[str, bytes], event: CellEvent) -> bytes:

@@ -140,7 +140,7 @@ class Following:
         rows = rows_of_run(self.context, self.events, lambda event: self.files.get(event.directory, {}), end)
         progress.rows = list(rows)
         outcome = end.outcome or "cancelled"
-        info = replace(self.info, state=outcome)
+        info = replace(self.info, state=outcome, extra={**self.info.extra, "ended": end.detail})
         self.store.save(info, rows)
         cells = [event for event in self.events if isinstance(event, CellEvent)]
         text = samples_csv([(event, self.files.get(event.directory, {})) for event in cells])

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from entity_tui import __version__
 from entity_tui.device.facts import Facts, read_facts
+from entity_tui.device.redaction import redact
 from entity_tui.device.snapshot import Snapshot, dumps
 from entity_tui.errors import UsageError
 from entity_tui.experiments import follow as loop
@@ -19,10 +20,11 @@ from entity_tui.experiments.live import RunView
 from entity_tui.experiments.plan import Plan, canonical
 from entity_tui.experiments.plan_json import read_plan
 from entity_tui.experiments.preflight import Preflight, preflight, refuse
+from entity_tui.experiments.rebuild import stored_snapshot
 from entity_tui.experiments.render import runner_plan
 from entity_tui.experiments.resume import remaining
 from entity_tui.records.journal_events import Event, EventKind
-from entity_tui.records.run_directory import RunDirectory, RunInfo
+from entity_tui.records.run_directory import RunInfo
 from entity_tui.records.store import RunStore
 from entity_tui.transport.base import Transport
 
@@ -96,7 +98,7 @@ async def run_plan(
             "boot_wall_s": None if transport.simulated else await boot_wall_s(transport),
         },
     )
-    run = store.create(info, plan=canonical(plan) + "\n", device=dumps(snapshot))
+    run = store.create(info, plan=canonical(plan) + "\n", device=dumps(redact(snapshot)))
     run.write_file(PREFLIGHT_FILE, found.to_json())
     await loop.start(transport, runner_plan(plan, snapshot, facts, session_id=info.session_id))
     await leave_plan(transport, info, plan, snapshot)
@@ -150,15 +152,3 @@ async def journal_events(transport: Transport, session_id: str) -> tuple[Event, 
 
     path = f"{loop.run_directory(transport, session_id)}/journal"
     return parse_journal(await transport.read(path))
-
-
-def stored_snapshot(run: RunDirectory) -> Snapshot:
-    """The snapshot the run was planned from. UsageError where none was stored."""
-    from entity_tui.device.snapshot_json import loads
-
-    text = run.device_text()
-    if not text:
-        raise UsageError(
-            f"the run {run.session_id} has no device.json", fix="only runs of this program can be followed"
-        )
-    return loads(text)

@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from entity_tui.experiments.plan_json import read_plan
+from entity_tui.experiments.rebuild import rebuild
 from entity_tui.records.reanalysis import reanalyse
 from entity_tui.records.schema import Metric, Usability
 from entity_tui.sim.launch import DemoPhone
 from entity_tui.transport.adb_server import AdbServer
 from tests.experiments.bed import SHORT_ARMS
-from tests.experiments.live_bed import on_phone, on_this_computer
+from tests.experiments.live_bed import Bench, on_phone, on_this_computer
+from tests.experiments.paper_engine import arms
 
 
 @pytest.mark.long
@@ -71,6 +73,11 @@ async def test_views_count_up_to_the_end_and_name_where_the_phone_is(
     assert result.view is last
 
 
+async def test_a_run_with_deaths_in_it_is_rebuilt_from_its_raw_files(paper: Bench) -> None:
+    result = await paper.run(paper.own(arms(one="MODE=ok", oom="MODE=oom")))
+    assert rebuild(result.directory) == result.rows == result.directory.rows()
+
+
 @pytest.mark.long
 async def test_a_run_leaves_plain_files_that_rebuild_to_the_same_tables(
     demo_phone: DemoPhone, adb_server: AdbServer, tmp_path: Path
@@ -83,3 +90,4 @@ async def test_a_run_leaves_plain_files_that_rebuild_to_the_same_tables(
     assert read_plan(result.directory.plan_text()) == result.plan
     assert reanalyse(result.directory).changed == ()
     assert result.directory.rows() == result.rows
+    assert rebuild(result.directory) == result.rows, "plan, snapshot, journal and raw files are enough"
