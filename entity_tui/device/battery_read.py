@@ -51,11 +51,16 @@ def celsius_from_tenths(raw: int | None, *, whole_volts: bool = False) -> float 
     return value if -20.0 <= value <= 80.0 else None
 
 
+def _percent(value: float | None) -> float | None:
+    """A charge in percent, None outside 0..100."""
+    return float(value) if value is not None and 0 <= value <= 100 else None
+
+
 def _from_dump(dump: BatteryDump, parts: _Parts) -> None:
     millivolts, words = voltage_mv(dump.voltage_raw)
     parts.put("present", dump.present, DUMP)
     if dump.level is not None and (dump.scale is None or dump.scale > 0):
-        parts.put("level_pct", 100.0 * dump.level / (dump.scale or 100), DUMP)
+        parts.put("level_pct", _percent(100.0 * dump.level / (dump.scale or 100)), DUMP)
     parts.put("status", None if dump.status is ChargeState.UNKNOWN else dump.status, DUMP)
     parts.put("health", dump.health, DUMP)
     if dump.powered_known:
@@ -86,8 +91,7 @@ def _from_supply(supply: Supply, parts: _Parts) -> str:
     parts.put("voltage_mv", millivolts, f"{source}/voltage_now ({words})")
     parts.put("voltage_raw", supply.voltage_raw, f"{source}/voltage_now")
     parts.put("temperature_c", celsius_from_tenths(supply.temperature_raw), f"{source}/temp")
-    if supply.capacity_pct is not None and 0 <= supply.capacity_pct <= 100:
-        parts.put("level_pct", float(supply.capacity_pct), f"{source}/capacity")
+    parts.put("level_pct", _percent(supply.capacity_pct), f"{source}/capacity")
     parts.put("status", _STATUS_WORDS.get(supply.status.lower()), f"{source}/status")
     if supply.power_uw and supply.status.lower() == "discharging":
         parts.put("power_w", abs(supply.power_uw) / 1e6, f"{source}/power_now")
@@ -104,7 +108,7 @@ def _from_supply(supply: Supply, parts: _Parts) -> str:
 def _from_termux(battery: TermuxBattery, parts: _Parts) -> None:
     if not battery.valid:
         return
-    parts.put("level_pct", None if battery.percentage is None else float(battery.percentage), TERMUX)
+    parts.put("level_pct", _percent(battery.percentage), TERMUX)
     parts.put("plugged", battery.plugged, TERMUX)
     parts.put("plugged_by", (battery.plugged_by,) if battery.plugged_by else None, TERMUX)
     parts.put("status", None if battery.status is ChargeState.UNKNOWN else battery.status, TERMUX)
@@ -127,7 +131,7 @@ _PMSET_LEVEL = re.compile(r"\b(\d{1,3})%;\s*([a-z ]+?);")
 def _from_pmset(text: str, parts: _Parts) -> None:
     match = _PMSET_LEVEL.search(text)
     if match is not None:
-        parts.put("level_pct", float(min(100, int(match.group(1)))), "pmset -g batt")
+        parts.put("level_pct", _percent(int(match.group(1))), "pmset -g batt")
         words = {"charged": "full", "finishing charge": "charging", "ac attached": "not charging"}
         state = words.get(match.group(2).strip(), match.group(2).strip())
         parts.put("status", _STATUS_WORDS.get(state), "pmset -g batt")

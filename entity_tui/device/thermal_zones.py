@@ -27,7 +27,7 @@ _DOMAINS: Sequence[tuple[re.Pattern[str], Domain]] = (
     (re.compile(r"npu|nsp|tpu|apu|hvx|hexagon", re.IGNORECASE), Domain.NPU),
     (
         re.compile(
-            r"^cpu|cpuss|cputop|tsens_tz|apc-|^big|^mid|^little|mtktscpu|x86_pkg|b0d4|coretemp|soc[-_]thermal|"
+            r"^cpu|cpuss|cputop|tsens_tz|apc-|^big|^mid|^little|mtktscpu|x86_pkg|b0d4|coretemp|k10temp|zenpower|soc[-_]thermal|"
             r"cluster|^ap$|cpu[-_]thermal",
             re.IGNORECASE,
         ),

@@ -197,3 +197,16 @@ def test_caps_are_told_per_cluster() -> None:
     assert [(v.name, v.sign) for v in verdicts] == [("PERF", ThrottleSign.CAPPED), ("LITTLE", ThrottleSign.NONE)]
     assert silent_throttle(0, verdicts).startswith("thermal status NONE, yet PERF is limited")
     assert silent_throttle(3, verdicts) == ""
+
+
+def test_a_computers_hwmon_sensors_are_read_with_their_labels() -> None:
+    root = "/sys/class/hwmon/hwmon2"
+    files = {
+        f"{root}/name": Reading("", Outcome.OK, "k10temp\n"),
+        f"{root}/temp1_input": Reading("", Outcome.OK, "51250\n"),
+        f"{root}/temp1_label": Reading("", Outcome.OK, "Tctl\n"),
+        f"{root}/temp2_input": Reading("", Outcome.TRANSIENT, detail="Resource temporarily unavailable"),
+    }
+    first, second = read_thermal(Snapshot(files=files)).sensors
+    assert (first.name, first.domain, first.celsius) == ("k10temp Tctl", Domain.CPU, 51.25)
+    assert (second.name, second.state) == ("k10temp temp2", SensorState.TRANSIENT)

@@ -36,6 +36,8 @@ def _battery(facts: Facts) -> list[str]:
     wrong = []
     if battery.voltage_mv is not None and battery.voltage_mv <= 0:
         wrong.append(f"voltage {battery.voltage_mv}")
+    if battery.level_pct is not None and not 0 <= battery.level_pct <= 100:
+        wrong.append(f"charged to {battery.level_pct} %")
     if battery.charge_counter_uah == 0:
         wrong.append("charge counter 0")
     if battery.temperature_c is not None and not -20 <= battery.temperature_c <= 80:
