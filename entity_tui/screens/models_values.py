@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from entity_tui.model_transfers import TransferState, TransferView
+from entity_tui.models.card import kleidi_words
 from entity_tui.models.catalog import usability_words
 from entity_tui.models.fit import FitLevel
-from entity_tui.models.view import ModelRow
+from entity_tui.models.view import ModelRow, Place
 from entity_tui.widgets.census_bar import Portion, coverage_spans, portion_line
 from entity_tui.widgets.ink import BLANK, Ink, Line, Span, line, muted
 from entity_tui.widgets.numbers import NONE, fixed, long_bytes, short_bytes, significant, tok_s
@@ -86,6 +87,11 @@ def model_row(row: ModelRow, *, wide: bool) -> TableRow:
 def census_rows(row: ModelRow, width: int) -> tuple[Line, ...]:
     """Types with their bytes and the kernel each gets here, then coverage and shape."""
     census = row.census
+    if census is None and row.place is Place.CATALOG:
+        words = (
+            f"Not on this device; entity-tui models download {row.id} gets it. KleidiAI {kleidi_words(None, row.quant)}"
+        )
+        return tuple(line(piece) for piece in fold(plain(words), width))
     if census is None:
         return (line(plain(row.census_error or "No census: the header was not read.")),)
     kernels = {kernel.weight_type: kernel for kernel in row.kleidi.kernels} if row.kleidi else {}
