@@ -7,24 +7,11 @@ import pytest
 from entity_tui.analysis.comparison import Axis, Comparison, Rules
 from entity_tui.analysis.sentences import session_sentences, verdict_sentence
 from entity_tui.analysis.session import SessionAnalysis, analyse
-from entity_tui.analysis.verdict import Judgement, Verdict
+from entity_tui.analysis.verdict import Verdict
 from entity_tui.errors import UsageError
-from entity_tui.records.schema import Metric, Row, Usability
+from entity_tui.records.schema import Metric, Usability
+from tests.analysis.judging import BASE, JITTER, PIN, TOTAL, one, pair
 from tests.analysis.rows import cell, scaled, session
-
-BASE = [10.0, 10.4, 9.8, 10.1, 9.9, 10.2, 10.3, 9.7]
-JITTER = [0.002, -0.001, 0.003, -0.002, 0.001, -0.003, 0.0015, -0.0005]
-PIN = Comparison("threads_only", "optimized")
-TOTAL = Comparison("naive", "optimized")
-
-
-def one(rows: list[Row], comparison: Comparison = PIN, rules: Rules | None = None) -> Judgement:
-    return analyse(rows, [comparison], rules).judgements[0]
-
-
-def pair(ratio: float, jitter: list[float] = JITTER, blocks: int = 8) -> list[Row]:
-    base = BASE[:blocks]
-    return session({"threads_only": base, "optimized": scaled(base, ratio, jitter[:blocks])})
 
 
 @pytest.mark.parametrize(
@@ -116,53 +103,6 @@ def test_an_aa_check_with_both_signs_holds() -> None:
     assert found.aa is not None
     assert not found.aa.differs
     assert found.judgements[0].verdict is Verdict.FASTER
-
-
-def test_equal_masks_and_threads_void_a_placement_comparison() -> None:
-    rows = [*session({"threads_only": BASE}), *session({"optimized": scaled(BASE, 1.2)}, mask_applied="ff")]
-    found = one(rows)
-    assert found.verdict is Verdict.VOID
-    assert "mask ff" in found.reason
-    assert "void" in verdict_sentence(found)
-
-
-def test_equal_masks_do_not_void_a_thread_comparison() -> None:
-    arms = {"naive": BASE, "threads_only": scaled(BASE, 1.39)}
-    assert one(session(arms), Comparison("naive", "threads_only", axis=Axis.THREADS)).verdict is Verdict.FASTER
-
-
-def test_equal_masks_do_not_void_a_comparison_of_flags() -> None:
-    rows = [
-        *session({"threads_only": BASE}, mask_applied="f0"),
-        *session({"optimized": scaled(BASE, 1.2)}, mask_applied="f0"),
-    ]
-    assert one(rows, Comparison("threads_only", "optimized", axis=Axis.FLAGS)).verdict is Verdict.FASTER
-
-
-def test_masks_that_were_not_read_back_take_the_verdict_away() -> None:
-    rows = [*session({"threads_only": BASE}), *session({"optimized": scaled(BASE, 1.2)}, mask_ok=None)]
-    found = one(rows)
-    assert found.verdict is Verdict.UNDECIDED
-    assert "read back" in found.reason
-
-
-def test_a_variant_that_changed_takes_the_verdict_away() -> None:
-    rows = pair(1.2)
-    rows[-1] = cell("optimized", 8, 12.0, variant_loaded="android_armv8.0_1")
-    assert "variant of optimized changed" in one(rows).reason
-
-
-def test_an_apps_cgroup_is_never_compared_with_a_shell() -> None:
-    rows = [
-        *session({"threads_only": BASE}, launch_context="adb shell"),
-        *session({"optimized": scaled(BASE, 1.2)}, launch_context="termux"),
-    ]
-    assert one(rows).verdict is Verdict.VOID
-
-
-def test_a_simulated_arm_is_never_compared_with_a_real_one() -> None:
-    rows = [*session({"threads_only": BASE}, simulated=True), *session({"optimized": scaled(BASE, 1.2)})]
-    assert one(rows).verdict is Verdict.VOID
 
 
 def test_throttled_cells_stay_in_and_are_counted() -> None:
