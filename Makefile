@@ -15,7 +15,7 @@ $(VENV)/.ready-demo: $(BIN)/python pyproject.toml
 	@touch $@
 
 $(VENV)/.ready-dev: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,local,math,report,devicetree]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,local,math,report]'
 	@touch $@
 
 # The interface on a simulated phone behind the real adb server; without a terminal the same story in words.
