@@ -180,7 +180,8 @@ class EntityApp(TalkingApp):
     async def ask_trust(self, question: HostKeyUnknown) -> bool:
         """Show an unknown host key's fingerprint and ask whether it is the right one."""
         rows = (plain(question.title), plain(question.fingerprint), "Compare it with what the device itself shows.")
-        return bool(await self.push_screen_wait(ConfirmScreen("Trust this host key from now on?", rows, "trust")))
+        asked = ConfirmScreen("Trust this host key from now on?", rows, "trust")
+        return await self.push_screen_wait(asked)
 
     def connect_to(self, spec: str) -> None:
         """Connect beside the interface; the strip shows how far it is."""

@@ -89,6 +89,9 @@ KEYS: Mapping[str, Key] = _table(
     # picker
     Key("picker.connect", "enter", "enter", "screen.open", "connect", "connect to the row under the cursor"),
     Key("picker.retry", "r", "r", "screen.retry", "retry", "try the row under the cursor again"),
+    Key("picker.add", "a", "a", "screen.add", "add ssh", "add a phone over SSH (Termux, sshd)"),
+    Key("picker.pair", "P", "P", "screen.pair", "pair", "pair over Wi-Fi with the code the phone shows"),
+    Key("picker.forget", "x", "x", "screen.delete", "forget", "forget the remembered device under the cursor"),
     # bench and placement
     Key("run.start", "r", "r", "screen.run", "run", "run the plan of this screen"),
     Key("run.stop", "s", "s", "screen.stop", "stop", "stop after the current cell; twice stops now"),

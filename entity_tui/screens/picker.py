@@ -9,7 +9,11 @@ from textual.binding import BindingType
 from textual.geometry import Region
 from textual.widget import Widget
 
+from entity_tui import config
+from entity_tui.connect import parse_spec
+from entity_tui.pairing import pair_phone
 from entity_tui.screens.device_values import STATE_MARKS, state_words
+from entity_tui.screens.dialogs import ConfirmScreen, PromptScreen
 from entity_tui.screens.frame_screen import FrameScreen
 from entity_tui.screens.keys import bindings
 from entity_tui.screens.layout import SizeClass, split_columns, split_rows
@@ -21,7 +25,7 @@ from entity_tui.screens.picker_values import (
 )
 from entity_tui.transport.base import DeviceState
 from entity_tui.transport.discover import DeviceRow
-from entity_tui.widgets.ink import Line, line, muted
+from entity_tui.widgets.ink import Ink, Line, line, muted
 from entity_tui.widgets.panel import LIVE, Condition
 from entity_tui.widgets.table import Table, TableValue
 from entity_tui.widgets.text import plain
@@ -33,9 +37,9 @@ class PickerScreen(FrameScreen):
 
     title_words = "Choose a phone"
     question = "Which phone?"
-    keys = ("picker.connect", "picker.retry")
-    footer = ("picker.connect", "picker.retry", "list.down", "list.up", "log", "help", "quit")
-    footer_compact = ("picker.connect", "picker.retry", "list.down", "list.up", "help", "quit")
+    keys = ("picker.connect", "picker.retry", "picker.add", "picker.pair", "picker.forget")
+    footer = ("picker.connect", "picker.add", "picker.pair", "picker.retry", "picker.forget", "log", "help", "quit")
+    footer_compact = ("picker.connect", "picker.add", "picker.pair", "picker.retry", "help", "quit")
     reading = (
         "●  ready",
         "◐  connecting",
@@ -107,10 +111,11 @@ class PickerScreen(FrameScreen):
 
     def _add_rows(self) -> tuple[Line, ...]:
         return (
-            line("A phone over USB or Wi-Fi appears here by itself."),
-            line("Over SSH (Termux, sshd), start with:"),
-            line("  entity-tui --device ssh:user@host:8022"),
+            line(("a", Ink.STRONG), "  add a phone over SSH (Termux, sshd)"),
+            line(("P", Ink.STRONG), "  pair over Wi-Fi with the code on the phone"),
+            line(("x", Ink.STRONG), "  forget the remembered device under the cursor"),
             line(),
+            muted("a phone on a cable appears here by itself"),
             muted("settings are YAML: entity-tui config path"),
             muted("secrets stay in your ssh agent, never in a file of ours"),
         )
@@ -177,6 +182,53 @@ class PickerScreen(FrameScreen):
         if chosen is not None:
             self.entity.connect_to(chosen.spec)
             self.entity.say(f"trying {plain(chosen.name)} again")
+
+    def action_add(self) -> None:
+        """Ask for an address, remember it under its host's name, and connect."""
+
+        def typed(words: str | None) -> None:
+            address = (words or "").strip().removeprefix("ssh:")
+            if address:
+                self.entity.attempt(self._add(address), "add")
+
+        self.app.push_screen(PromptScreen("phone over SSH: [user@]host[:port]", "", "u0_a214@192.0.2.20:8022"), typed)
+
+    async def _add(self, address: str) -> str:
+        spec = f"ssh:{address}"
+        parse_spec(spec)
+        name = address.rpartition("@")[2].partition(":")[0]
+        config.remember(config.KnownDevice(name, spec))
+        await self.session.connect(spec)
+        return f"{name} is remembered; entity-tui --device {name} reaches it"
+
+    def action_pair(self) -> None:
+        """Ask for the address and the code that the phone shows."""
+
+        def typed(words: str | None) -> None:
+            parts = (words or "").split()
+            if len(parts) == 2:
+                self.entity.attempt(pair_phone(*parts), "pair")
+            elif words:
+                self.entity.say("two words: the address with its port, then the six digits")
+
+        words = "pair over Wi-Fi: address:port and the code under «Pair device with pairing code»"
+        self.app.push_screen(PromptScreen(words, "", "192.0.2.14:37105 123456"), typed)
+
+    def action_delete(self) -> None:
+        """Forget a remembered device after a question that names it."""
+        chosen = self.chosen()
+        known = [each for each in config.known_devices() if chosen is not None and each.spec == chosen.spec]
+        if not known:
+            self.entity.say("only remembered devices can be forgotten")
+            return
+        name = known[0].name
+
+        def answered(yes: bool | None) -> None:
+            if yes and config.forget(name):
+                self.entity.say(f"forgot {plain(name)}", log=True)
+
+        rows = (f"{plain(name)}: {plain(known[0].spec)}", "What was measured with it stays.")
+        self.app.push_screen(ConfirmScreen("Forget this device?", rows, "forget"), answered)
 
     def action_back(self) -> None:
         """Back to where the picker was opened from."""

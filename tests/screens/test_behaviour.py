@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from entity_tui import config
 from entity_tui.config import data_folder
 from entity_tui.errors import DeviceUnreachable
 from entity_tui.logbook import Level
@@ -48,6 +49,24 @@ async def test_enter_on_a_phone_that_needs_something_says_so(stage: Stage) -> No
         await pilot.press("enter")
         assert session.asked == []
         assert app.current_mode == "picker"
+
+
+async def test_an_ssh_phone_is_added_remembered_and_forgotten(stage: Stage) -> None:
+    """a asks for the address; x forgets it after a question that names it."""
+    session = StagedSession()
+    session.devices = picker_rows()
+    async with stage(session, "picker") as (app, pilot):
+        await pilot.press("a", *"u0_a214@192.0.2.20:8022", "enter")
+        await pilot.pause()
+        await pilot.pause()
+        assert session.asked == ["connect ssh:u0_a214@192.0.2.20:8022"]
+        assert [device.name for device in config.known_devices()] == ["192.0.2.20"]
+        await pilot.press("j", "j", "j", "x")
+        await pilot.pause()
+        assert "192.0.2.20: ssh:u0_a214@192.0.2.20:8022" in page(app)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert config.known_devices() == ()
 
 
 async def test_b_runs_the_default_plan_and_shows_bench(stage: Stage) -> None:
