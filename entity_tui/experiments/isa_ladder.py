@@ -22,7 +22,8 @@ BLOCKS = 3
 
 STAGE_SCRIPT = r"""
 # $1 engine folder, $2 ladder folder, $3 and on: variants. Executables are copied: a linked one loads the variants of
-# the folder it was linked from. Libraries may be links, all but the other variants.
+# the folder it was linked from. Libraries may be links, all but the other variants. A program may be a wrapper whose
+# own file lies beside it under a dotted name.
 from=$1 to=$2
 shift 2
 mkdir -p "$to" || exit 1
@@ -30,7 +31,7 @@ for v in "$@"; do
   d=$to/$v
   rm -rf "$d"
   mkdir -p "$d" || exit 1
-  for f in "$from"/llama-bench "$from"/llama-perplexity "$from"/llama-bench.real "$from"/*-wrapper; do
+  for f in "$from"/llama-bench "$from"/llama-perplexity "$from"/.llama-bench.* "$from"/.llama-perplexity.*; do
     [ -f "$f" ] && { cp "$f" "$d/" || exit 1; }
   done
   for f in "$from"/lib*.so*; do

@@ -95,12 +95,18 @@ class Bench:
 
 
 @asynccontextmanager
-async def on_phone(phone: DemoPhone, server: AdbServer, folder: Path) -> AsyncIterator[Bench]:
-    """A demo phone over the real adb server."""
+async def on_phone(
+    phone: DemoPhone, server: AdbServer, folder: Path, model: Path | None = None
+) -> AsyncIterator[Bench]:
+    """A demo phone over the real adb server, with a model file of this computer pushed to it where one is named."""
     transport = AdbTransport(phone.address, "127.0.0.1", server.port, simulated=True)
     async with transport:
+        name = ""
+        if model is not None:
+            name = f"{transport.root}/models/{model.name}"
+            await transport.push(model, name)
         with RunStore(folder) as store:
-            yield Bench(transport, await prepare(transport), store)
+            yield Bench(transport, await prepare(transport, model=name), store)
 
 
 @asynccontextmanager
