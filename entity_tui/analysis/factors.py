@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from entity_tui.analysis.comparison import Axis, Comparison
 from entity_tui.analysis.paired import PairedEstimate, estimate, pair
+from entity_tui.analysis.placement_check import check_placement
 from entity_tui.analysis.summary import median
 from entity_tui.analysis.usable import contributes
 from entity_tui.records.schema import Metric, Row
@@ -74,19 +75,20 @@ def factors(
     *,
     metric: str = Metric.DECODE_TOK_S,
     alpha: float = 0.05,
-    void: Mapping[str, str] | None = None,
 ) -> Factors:
-    """The factors of a session's rows. A two-arm run cannot attribute anything, and says so."""
+    """The factors of a session's rows; a step whose arms ran the same thing is void, declared or not.
+
+    A two-arm run cannot attribute anything, and says so.
+    """
     medians = _medians(rows, metric)
-    reasons = void or {}
     if not {"naive", "optimized"} <= medians.keys():
         return Factors(metric, (), None, "no factors: they need the arms naive and optimized")
-    total = _factor(rows, ("total", "naive", "optimized", Axis.PLACEMENT), metric, alpha, medians, reasons)
+    total = _factor(rows, ("total", "naive", "optimized", Axis.PLACEMENT), metric, alpha, medians)
     if "threads_only" not in medians:
         return Factors(
             metric, (), total, "naive against optimized alone cannot say what earned the difference: run threads_only"
         )
-    steps = tuple(_factor(rows, step, metric, alpha, medians, reasons) for step in STEPS)
+    steps = tuple(_factor(rows, step, metric, alpha, medians) for step in STEPS)
     return Factors(metric, steps, total)
 
 
@@ -104,12 +106,12 @@ def _factor(
     metric: str,
     alpha: float,
     medians: Mapping[str, float],
-    void: Mapping[str, str],
 ) -> Factor:
     label, baseline, treatment, axis = step
     comparison = Comparison(baseline, treatment, metric, axis)
-    if comparison.name in void:
-        return Factor(label, comparison, None, None, void[comparison.name])
+    void = check_placement(rows, comparison).void
+    if void:
+        return Factor(label, comparison, None, None, void)
     found = estimate(pair(rows, comparison).log_ratios, alpha)
     return Factor(label, comparison, medians[treatment] / medians[baseline], found)
 

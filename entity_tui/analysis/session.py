@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from entity_tui.analysis.comparison import Axis, Comparison, Rules
@@ -97,17 +97,12 @@ def analyse(
         explored=_explored(rows, comparisons, rules),
         pairs=pairs,
         aa=checked[comparisons[0].metric if comparisons else Metric.DECODE_TOK_S],
-        factors=factors(rows, alpha=rules.alpha, void=_void_by_name(void)),
+        factors=factors(rows, alpha=rules.alpha),
         diagnostics=diagnose(rows),
         summaries=_summaries(rows),
         outcomes=outcomes(rows),
         excluded=exclusions(rows),
     )
-
-
-def _void_by_name(void: Mapping[Comparison, str]) -> dict[str, str]:
-    """Why a step of the decode factors is void, by the names of its arms."""
-    return {one.name: why for one, why in void.items() if one.metric == Metric.DECODE_TOK_S}
 
 
 def _against(check: AACheck | None) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from entity_tui.analysis.comparison import Axis, Comparison
 from entity_tui.analysis.sentences import verdict_sentence
+from entity_tui.analysis.session import analyse
 from entity_tui.analysis.verdict import Verdict
 from entity_tui.records.schema import Metric
 from tests.analysis.judging import BASE, JITTER, one, pair
@@ -70,3 +71,13 @@ def test_a_number_without_a_mask_of_its_own_is_judged_by_its_cells_launches(metr
     assert "read back" in one(unread, wanted).reason
     same = session({"threads_only": BASE, "optimized": BASE}, mask_applied="ff")
     assert one([*same, *own], wanted).verdict is Verdict.VOID
+
+
+def test_a_step_nobody_declared_is_void_all_the_same() -> None:
+    rows = [
+        *session({"naive": BASE, "threads_only": scaled(BASE, 1.39)}),
+        *session({"optimized": scaled(BASE, 1.41)}, mask_applied="ff"),
+    ]
+    found = analyse(rows).factors
+    assert [bool(step.void) for step in found.steps] == [False, True]
+    assert found.steps[1].median_ratio is None
