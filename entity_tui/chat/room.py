@@ -92,6 +92,7 @@ class ChatRoom:
             context_tokens=status.context_tokens,
             weights_bytes=prepared.model.size_bytes,
             masks=tuple(sorted(set(status.thread_masks))),
+            memory_bytes=await server.memory(),
             prepared=prepared,
             settings=self._settings,
             sampling=self._sampling,
@@ -239,7 +240,8 @@ class ChatRoom:
             return "opened; the device reads it again with the next message"
         outcome = await Slots(self._server).restore(number, self.conversation.system)
         if outcome.done:
-            return f"state restored, {outcome.tokens} tokens in {outcome.wall_ms / 1000:.1f} s"
+            again = _read_again(self.conversation, outcome.tokens)
+            return f"state restored, {outcome.tokens} tokens in {outcome.wall_ms / 1000:.1f} s{again}"
         if outcome.restart_needed:
             await self._server.stop()
             await self.start()
@@ -289,7 +291,17 @@ class ChatRoom:
             self._change(system=system)
         self._change(settings=settings, sampling=sampling)
         if restart and self._server is not None and self._server.status is not None:
-            await self.start()
+            await self._restart()
+
+    async def _restart(self) -> None:
+        """Start the server anew for other settings and bring this conversation's state back, where it still fits."""
+        assert self._server is not None
+        number, system = self.conversation.number, self.conversation.system
+        kept = bool(number) and (await Slots(self._server).save(number, system)).done
+        if await self.start() and kept:
+            outcome = await Slots(self._server).restore(number, system)
+            words = "the state was kept" if outcome.done else f"read again with the next message: {outcome.reason}"
+            self._change(words=words)
 
     async def close(self, *, keep_server: bool = False) -> None:
         """End the server on the device, or leave it for the next start."""
@@ -303,3 +315,9 @@ class ChatRoom:
                     await server.stop()
             except TransportError:
                 return
+
+
+def _read_again(conversation: Conversation, tokens: int) -> str:
+    """What reading the history again would have cost, predicted from the last prompt speed measured in it."""
+    rates = [m.cost.prompt_tok_s for m in reversed(conversation.messages) if m.cost and m.cost.prompt_tok_s]
+    return f"; reading them again ~{tokens / rates[0]:.1f} s" if rates else ""

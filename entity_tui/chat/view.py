@@ -54,6 +54,8 @@ class ChatView:
     first_token_ms: float | None = None
     dropped_tokens: int = 0
     masks: tuple[str, ...] = ()
+    memory_bytes: tuple[int | None, int | None] = (None, None)
+    """The server's resident memory: (anonymous, file-backed)."""
     prepared: Prepared | None = None
     settings: ChatSettings = field(default_factory=ChatSettings)
     sampling: Sampling = field(default_factory=Sampling)

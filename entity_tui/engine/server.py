@@ -43,6 +43,15 @@ exit 0
 """
 
 
+MEMORY = r"""
+# $1 pid: resident memory in kB, what only this process has and what is the file's.
+while read -r k v _; do
+  case $k in RssAnon:) a=$v ;; RssFile:) f=$v ;; esac
+done 2>/dev/null < "/proc/$1/status"
+echo "${a:--} ${f:--}"
+"""
+
+
 class ServerFailed(EntityError):
     """The server did not start or has ended; `state` is a word of the states table."""
 
@@ -309,6 +318,17 @@ class LlamaServer:
             return ()
         found = await self.transport.script(MASKS, args=(str(self.status.job.pid),))
         return tuple(found.text.split())
+
+    async def memory(self) -> tuple[int | None, int | None]:
+        """(anonymous, file-backed) resident bytes of the server, None where the kernel does not say.
+
+        Anonymous memory is what the phone must keep: KV cache, buffers, repacked weights. File pages can be dropped.
+        """
+        if self.status is None:
+            return None, None
+        words = (await self.transport.script(MEMORY, args=(str(self.status.job.pid),))).text.split()
+        found = [int(word) * 1024 if word.isdigit() else None for word in words[:2]]
+        return (found[0], found[1]) if len(found) == 2 else (None, None)
 
     async def why_ended(self) -> ServerFailed | None:
         """The reason when the server is gone, None while it lives."""

@@ -173,19 +173,30 @@ def _backend(session: Session, view: ChatView, cost: ReplyCost | None) -> list[L
     }
     live = session.view.live
     status = live.thermal_status if live is not None else None
-    throttle = "unreadable" if status is None else ("NONE" if status == 0 else f"status {status}")
+    throttle = line("unreadable" if status is None else ("NONE" if status == 0 else f"status {status}"))
+    if live is not None and live.throttle is not None and live.throttle.short:
+        throttle = (*throttle, ("  ▲ clock ", Ink.WARN), (plain(live.throttle.short), Ink.WARN))
     rows = [
         _pair("backend", line(("● ", Ink.GOOD), variant) if variant else "—  not named by the loader"),
         _pair("KleidiAI", words[kleidiai]),
         _pair("placement", _placement(cost, view) or "—"),
         _pair("masks", plain(", ".join(view.masks)) or "—"),
         _pair("throttle", throttle),
+        _pair("memory", _memory(view)),
     ]
     if cost is not None and cost.guard_delay_ms:
         rows.append(_pair("guard", f"waited {cost.guard_delay_ms} ms in this reply"))
     if session.view.simulated:
         rows.append(line(("simulated device", Ink.PREDICTED)))
     return rows
+
+
+def _memory(view: ChatView) -> str:
+    """The server's resident memory, what it alone holds and what is the file's."""
+    anonymous, file = view.memory_bytes
+    if anonymous is None or file is None:
+        return "—"
+    return f"{anonymous / 1e6:.0f} MB own, {file / 1e6:.0f} MB file"
 
 
 def status_row(session: Session, view: ChatView) -> Line:
