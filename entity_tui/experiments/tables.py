@@ -146,7 +146,7 @@ def factor_rows(plan: Plan, analysis: SessionAnalysis) -> tuple[FactorRow, ...]:
 
 def _verdict_of(analysis: SessionAnalysis, factor: Factor) -> Judgement | None:
     for item in analysis.judgements:
-        if item.comparison.name == factor.comparison.name:
+        if (item.comparison.name, item.comparison.metric) == (factor.comparison.name, factor.comparison.metric):
             return item
     return None
 
