@@ -182,7 +182,11 @@ def _judgement_row(plan: Plan, judged: Judgement) -> FactorRow:
 
 def pair_rows(plan: Plan, rows: Sequence[Row], analysis: SessionAnalysis, baseline: str) -> tuple[PairRow, ...]:
     """Every runnable arm against `baseline` on decode speed, for Placement and Compare."""
-    judged = {item.comparison.treatment: item for item in analysis.judgements if item.comparison.baseline == baseline}
+    judged = {
+        item.comparison.treatment: item
+        for item in analysis.judgements
+        if item.comparison.baseline == baseline and item.comparison.metric == Metric.DECODE_TOK_S
+    }
     found: list[PairRow] = []
     for arm in plan.runnable:
         mine = [row for row in rows if row.arm == arm.arm_id and row.role != Role.WARMUP]
