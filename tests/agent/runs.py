@@ -111,7 +111,7 @@ class Bench:
 
     def read(self, what: RunnerPlan, code: int = 0, error: str = "", said: str = "") -> Ran:
         """What stands in the run's folder now."""
-        directory = self.directory(what)
+        directory = self.root / "runs" / what.session_id
         journal = directory / "journal"
         events = parse_journal(journal.read_bytes()) if journal.exists() else ()
         return Ran(code, directory, events, error, said)

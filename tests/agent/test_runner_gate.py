@@ -83,6 +83,16 @@ async def test_the_gate_opens_as_soon_as_the_phone_has_cooled(
     assert (gates(ran)[0].outcome, gates(ran)[0].temp_c) == (GateOutcome.PASSED, 37.1)
 
 
+def test_one_missed_reading_does_not_make_a_sensor_unavailable(
+    phone_bench: Bench, device: Callable[..., dict[str, str]], tmp_path: Path
+) -> None:
+    count = tmp_path / "count"
+    flaky = f'echo x >>{count}; [ $(wc -l <{count}) -le 2 ] && exit 1; printf "  level: 80\\n  temperature: 311\\n"'
+    gate = replace(GATE, sensors=(GateSensor("dumpsys battery", 10),), throttle_status=False)
+    ran = phone_bench.run(plan(cell(1), gate=gate), **device(dumpsys=flaky))
+    assert (gates(ran)[0].outcome, gates(ran)[0].temp_c) == (GateOutcome.PASSED, 31.1)
+
+
 @pytest.mark.parametrize("junk", ["0", "-273000", "-400", "", "N/A", "99999999999", "1250", "3.1.2"])
 def test_a_sentinel_is_no_temperature(phone_bench: Bench, device: Callable[..., dict[str, str]], junk: str) -> None:
     ran = phone_bench.run(plan(cell(1), gate=GATE), **device({TEMP: junk + "\n"}))
