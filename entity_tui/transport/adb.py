@@ -18,6 +18,9 @@ from entity_tui.transport.tracking import Tracking
 PHONE_ROOT = "/data/local/tmp/entity"
 """The only place on a phone that the shell user may write to and execute from."""
 
+GREETING_LOOKS = 60
+_ON_THE_WAY = frozenset({DeviceState.ABSENT, DeviceState.OFFLINE, DeviceState.CONNECTING})
+
 
 class AdbTransport(ShellTransport):
     """One phone by its serial, through the adb server at `server_host:server_port` (default: the user's own)."""
@@ -94,9 +97,16 @@ class AdbTransport(ShellTransport):
             await ensure_server(self.server)
 
     async def _reconnect(self) -> None:
-        """`connect` alone answers `already connected` for a phone that dropped; only a disconnect first helps."""
+        """`connect` alone answers `already connected` for a phone that dropped; only a disconnect first helps.
+
+        The server says `connected` before the phone has finished its greeting, so that is awaited for a moment.
+        """
         await adb_host.disconnect(self.server, self.serial)
         await adb_host.connect(self.server, self.serial)
+        for _ in range(GREETING_LOOKS):
+            if await self.listed_state() not in _ON_THE_WAY:
+                return
+            await asyncio.sleep(0.05)
 
     async def states(self) -> AsyncGenerator[DeviceState, None]:
         """The state now and every change: track-devices, polling of the list, and a heartbeat."""

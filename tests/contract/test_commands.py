@@ -8,36 +8,41 @@ import pytest
 
 from entity_tui.transport.base import DeadlineExceeded, Transport
 
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["plain"],
-        [""],
-        ["two words", "  spaces  "],
-        ["quote'quote", 'double"double', "back\\slash", "`tick`", "$HOME", "*", "~", "!x", "#c"],
-        ["line\nbreak", "tab\there"],
-        ["Größe", "模型", "🦙"],
-        ["-n", "--", "-e"],
-    ],
-)
-async def test_arguments_reach_the_program_unchanged(link: Transport, words: list[str]) -> None:
-    result = await link.run(["sh", "-c", 'for w in "$@"; do printf "%s\\0" "$w"; done', "sh", *words])
-    assert result.stdout == b"".join(word.encode() + b"\0" for word in words)
-    assert result.argv[-1] == words[-1]
-
-
-@pytest.mark.parametrize("code", [0, 1, 2, 126, 127, 132, 137, 139, 255])
-async def test_exit_codes_arrive_as_they_were(link: Transport, code: int) -> None:
-    result = await link.script(f"exit {code}")
-    assert result.exit_code == code
-    assert result.ok == (code == 0)
+WORDS = [
+    *(
+        "plain",
+        "",
+        "two words",
+        "  spaces  ",
+        "quote'quote",
+        'double"double',
+        "back\\slash",
+        "`tick`",
+        "$HOME",
+        "*",
+        "~",
+    ),
+    *("!x", "#c", "line\nbreak", "tab\there", "Größe", "模型", "🦙", "-n", "--", "-e"),
+]
 
 
-@pytest.mark.parametrize("number", [4, 9, 11, 15])
-async def test_a_killed_command_tells_its_signal(link: Transport, number: int) -> None:
-    result = await link.run(["sh", "-c", f"kill -{number} $$"])
-    assert (result.exit_code, result.signal) == (128 + number, number)
+async def test_arguments_reach_the_program_unchanged(link: Transport) -> None:
+    result = await link.run(["sh", "-c", 'for w in "$@"; do printf "%s\\0" "$w"; done', "sh", *WORDS])
+    assert result.stdout == b"".join(word.encode() + b"\0" for word in WORDS)
+    assert result.argv[-len(WORDS) :] == tuple(WORDS)
+
+
+async def test_exit_codes_arrive_as_they_were(link: Transport) -> None:
+    for code in (0, 1, 2, 126, 127, 132, 137, 139, 255):
+        result = await link.script(f"exit {code}")
+        assert result.exit_code == code
+        assert result.ok == (code == 0)
+
+
+async def test_a_killed_command_tells_its_signal(link: Transport) -> None:
+    for number in (4, 9, 11, 15):
+        result = await link.run(["sh", "-c", f"kill -{number} $$"])
+        assert (result.exit_code, result.signal) == (128 + number, number)
 
 
 async def test_a_missing_program_is_127_with_the_shells_words(link: Transport) -> None:
@@ -112,10 +117,7 @@ async def test_a_deadline_ends_the_command_and_keeps_what_came(link: Transport, 
 
 @pytest.mark.links("local", "ssh", "adb")
 async def test_24_mib_of_output_arrive_whole(link: Transport) -> None:
-    result = await link.script(
-        "i=0; while [ $i -lt 384 ]; do i=$((i+1)); head -c 65536 /dev/zero | tr '\\0' 'x'; done",
-        timeout_s=100,
-    )
+    result = await link.script("head -c 25165824 /dev/zero | tr '\\0' x", timeout_s=100)
     assert len(result.stdout) == 24 * 1024 * 1024
     assert hashlib.sha256(result.stdout).hexdigest() == hashlib.sha256(b"x" * (24 << 20)).hexdigest()
 
@@ -124,5 +126,5 @@ async def test_24_mib_of_output_arrive_whole(link: Transport) -> None:
 async def test_many_commands_at_once_each_get_their_own_answer(link: Transport) -> None:
     import asyncio
 
-    answers = await asyncio.gather(*(link.run(["sh", "-c", f"sleep 0.1; echo {n}"]) for n in range(24)))
-    assert [answer.text for answer in answers] == [f"{n}\n" for n in range(24)]
+    answers = await asyncio.gather(*(link.run(["sh", "-c", f"sleep 0.1; echo {n}"]) for n in range(12)))
+    assert [answer.text for answer in answers] == [f"{n}\n" for n in range(12)]

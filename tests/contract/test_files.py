@@ -17,7 +17,7 @@ from entity_tui.transport.shell import ShellTransport
 from tests.fixtures.tools import missing
 
 LIVE_ONLY = pytest.mark.links("local", "ssh", "adb")
-NAMES = ["plain.bin", "with space.gguf", "Größe 模型 🦙.bin", "quo'te\"s$(x)`y`;&.bin", "-rf", "back\\slash", "[a-z]*?"]
+NAMES = ["plain.bin", "Größe 模型 🦙 quo'te\"s$(x)`y`;&[a-z]*?.bin", "-rf \\ -n"]
 
 
 @pytest.fixture
