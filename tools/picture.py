@@ -21,6 +21,7 @@ from textual.pilot import Pilot
 
 from entity_tui.app import AppOptions, EntityApp
 from entity_tui.experiments.live import CellPhase
+from entity_tui.screens.dialogs import ConfirmScreen
 from entity_tui.session import Session
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -39,7 +40,9 @@ async def ready(session: Session, pilot: Pilot[None], seconds: float) -> None:
 
 async def during(session: Session, pilot: Pilot[None], arm: str) -> None:
     """Wait until the phone decodes in a cell of an arm."""
-    for _ in range(600):
+    for _ in range(900):
+        if isinstance(pilot.app.screen, ConfirmScreen):
+            await pilot.press("enter")
         current = session.run.current if session.run else None
         if current is not None and current.arm == arm and current.phase is CellPhase.DECODE:
             break

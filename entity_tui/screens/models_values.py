@@ -88,10 +88,10 @@ def census_rows(row: ModelRow, width: int) -> tuple[Line, ...]:
     """Types with their bytes and the kernel each gets here, then coverage and shape."""
     census = row.census
     if census is None and row.place is Place.CATALOG:
-        words = (
+        sentence = (
             f"Not on this device; entity-tui models download {row.id} gets it. KleidiAI {kleidi_words(None, row.quant)}"
         )
-        return tuple(line(piece) for piece in fold(plain(words), width))
+        return tuple(line(piece) for piece in fold(plain(sentence), width))
     if census is None:
         return (line(plain(row.census_error or "No census: the header was not read.")),)
     kernels = {kernel.weight_type: kernel for kernel in row.kleidi.kernels} if row.kleidi else {}
