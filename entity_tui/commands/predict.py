@@ -87,6 +87,8 @@ def command(
 
     print_rows(sort_rows(rows))
     print_picks(picks)
+    if any(row.simulated for row in rows):
+        click.echo("simulated phone", err=True)
     caveat = next((row.prediction.caveat for row in rows if row.prediction and row.prediction.caveat), "")
     if caveat:
         click.echo(f"▲ {caveat}", err=True)
