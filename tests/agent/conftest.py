@@ -1,5 +1,7 @@
 """The promised shells and tools, and a place to run runners under each of them."""
 
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,3 +22,11 @@ def bench(toolset: Toolset, tmp_path: Path) -> Bench:
 def phone_bench(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Bench:
     """A place for runners under the pair a phone has, for what does not depend on the shell."""
     return Bench(make_toolset("mksh", "toybox", tmp_path_factory.getbasetemp() / "tools-toybox"), tmp_path / "entity")
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder another user may enter; the ones of pytest are closed to everybody else."""
+    with tempfile.TemporaryDirectory(prefix="entity-agent-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)

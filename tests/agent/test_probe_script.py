@@ -44,13 +44,11 @@ def test_what_is_not_there_is_absent_and_names_itself(toolset: Toolset, tmp_path
     assert "No such file" in reading.detail
 
 
-def test_a_readable_mode_counts_for_nothing_only_the_read_does(toolset: Toolset, tmp_path: Path) -> None:
+def test_a_readable_mode_counts_for_nothing_only_the_read_does(toolset: Toolset, open_folder: Path) -> None:
     zone = {"/sys/class/thermal/thermal_zone0/type": "cpu\n", "/sys/class/thermal/thermal_zone0/temp": "41000\n"}
-    put_files(tmp_path, {**zone, "/sys/class/power_supply/battery/uevent": "POWER_SUPPLY_STATUS=Full\n"})
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    (tmp_path / "sys/class/thermal/thermal_zone0/temp").chmod(0o000)
-    snapshot = probe(toolset, tmp_path, user=outsider())
+    put_files(open_folder, {**zone, "/sys/class/power_supply/battery/uevent": "POWER_SUPPLY_STATUS=Full\n"})
+    (open_folder / "sys/class/thermal/thermal_zone0/temp").chmod(0o000)
+    snapshot = probe(toolset, open_folder, user=outsider())
     assert snapshot.file("/sys/class/thermal/thermal_zone0/temp").outcome is Outcome.DENIED
     assert snapshot.file("/sys/class/thermal/thermal_zone0/temp").text == ""
     assert snapshot.file("/sys/class/thermal/thermal_zone0/type").text == "cpu"

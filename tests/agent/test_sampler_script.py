@@ -91,13 +91,11 @@ def test_a_phones_nodes_arrive_raw_and_by_name(toolset: Toolset, tmp_path: Path)
     assert set(last.cpu_busy_pct.values()) == {None}, "a clock that stands still gives no share"
 
 
-def test_a_denied_node_is_empty_and_says_why(toolset: Toolset, tmp_path: Path) -> None:
-    put_files(tmp_path, PHONE)
+def test_a_denied_node_is_empty_and_says_why(toolset: Toolset, open_folder: Path) -> None:
+    put_files(open_folder, PHONE)
     for path in (f"{BATTERY}/current_now", "/proc/stat", "/sys/class/thermal/thermal_zone0/temp"):
-        (tmp_path / path.lstrip("/")).chmod(0o000)
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    found, _, _ = samples(toolset, tmp_path, user=outsider())
+        (open_folder / path.lstrip("/")).chmod(0o000)
+    found, _, _ = samples(toolset, open_folder, user=outsider())
     last = found[-1]
     assert last.current_raw is None
     assert last.voltage_raw == 4012000
