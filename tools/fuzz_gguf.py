@@ -14,6 +14,7 @@ import struct
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -64,6 +65,11 @@ def cases(count: int, seed: int, files: list[str]) -> Iterator[tuple[bytes, int]
         yield data, len(data) if source.random() < 0.8 else len(data) + source.choice((1, 4096, 2**32, 2**40))
 
 
+def piece(data: bytes, offset: int, count: int) -> bytes:
+    """The bytes a file would give."""
+    return data[offset : offset + count]
+
+
 def peak_memory_mb() -> float:
     """Peak resident memory of this program. VmHWM starts anew with it; ru_maxrss would keep its parent's."""
     try:
@@ -87,7 +93,7 @@ def main(arguments: list[str]) -> int:
     for number, (data, size) in enumerate(cases(count, seed, arguments[2:])):
         start = time.perf_counter()
         try:
-            census(read_header(lambda offset, want, data=data: data[offset : offset + want], size))
+            census(read_header(partial(piece, data), size))
             read += 1
         except GgufError:
             refused += 1

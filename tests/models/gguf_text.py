@@ -56,14 +56,14 @@ class Gguf:
             parts += [self.string(key), struct.pack(self.order + "I", kind), self.value(kind, value)]
         offset = 0
         for place, (name, dims, kind_name) in enumerate(self.tensors):
-            kind = BY_NAME[kind_name]
+            stored = BY_NAME[kind_name]
             stated = offset if self.offsets is None else self.offsets[place]
             parts += [self.string(name), struct.pack(self.order + "I", len(dims)), *map(self.count, dims)]
-            parts.append(struct.pack(self.order + "IQ", kind.number, stated))
+            parts.append(struct.pack(self.order + "IQ", stored.number, stated))
             elements = 1
             for size in dims:
                 elements *= size
-            size_bytes = elements // kind.block_elements * kind.block_bytes
+            size_bytes = elements // stored.block_elements * stored.block_bytes
             offset += -(-size_bytes // self.alignment) * self.alignment
         self.data_bytes = offset
         return b"".join(parts)
