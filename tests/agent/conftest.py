@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.agent.runs import Bench
-from tests.agent.toolsets import Toolset, make_toolset, toolset
+from tests.agent.toolsets import Toolset, make_toolset, tool_folder, toolset
 
-__all__ = ["toolset"]
+__all__ = ["tool_folder", "toolset"]
 
 
 @pytest.fixture
@@ -19,9 +19,9 @@ def bench(toolset: Toolset, tmp_path: Path) -> Bench:
 
 
 @pytest.fixture
-def phone_bench(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+def phone_bench(tmp_path: Path, tool_folder: Path) -> Bench:
     """A place for runners under the pair a phone has, for what does not depend on the shell."""
-    return Bench(make_toolset("mksh", "toybox", tmp_path_factory.getbasetemp() / "tools-toybox"), tmp_path / "entity")
+    return Bench(make_toolset("mksh", "toybox", tool_folder / "toybox"), tmp_path / "entity")
 
 
 @pytest.fixture

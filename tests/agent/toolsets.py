@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,11 +108,19 @@ def make_toolset(shell: str, tools: str, folder: Path) -> Toolset:
     return Toolset(f"{shell}-{tools}", tuple(words), str(folder))
 
 
+@pytest.fixture(scope="session")
+def tool_folder() -> Iterator[Path]:
+    """A folder for the links that another user may enter; the ones of pytest are closed to everybody else."""
+    with tempfile.TemporaryDirectory(prefix="entity-tools-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 @pytest.fixture(params=COMBINATIONS)
-def toolset(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Toolset:
+def toolset(request: pytest.FixtureRequest, tool_folder: Path) -> Toolset:
     """Each promised pair of shell and tools in turn."""
     shell, tools = request.param
-    return make_toolset(shell, tools, tmp_path_factory.getbasetemp() / f"tools-{tools}")
+    return make_toolset(shell, tools, tool_folder / tools)
 
 
 def put_program(folder: Path, name: str, text: str) -> Path:
