@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("import_runs", "Take in results of other tools."),
     "isa-ladder": ("isa_ladder", "What is each CPU backend variant worth?"),
     "kernels": ("kernels", "What do repack and KleidiAI earn?"),
+    "kv-restore": ("kv_restore", "What does a saved conversation save?"),
     "measure": ("measure", "Measure any other engine by its own command line."),
     "models": ("models", "What is in a model file, and which ones the device has."),
     "monitor": ("monitor", "Stream what the device measures of itself."),

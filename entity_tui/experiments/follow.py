@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import TypeVar
 
 from entity_tui.agent import script
 from entity_tui.errors import EntityError, Where
@@ -33,6 +34,7 @@ __all__ = [
     "RunnerDied",
     "attach",
     "follow",
+    "patiently",
     "run_directory",
     "runner_job",
     "running",
@@ -41,6 +43,8 @@ __all__ = [
     "stop",
     "write_file",
 ]
+
+T = TypeVar("T")
 
 POLL_S = 0.5
 SILENCE_S = 12.0
@@ -163,7 +167,7 @@ async def follow(
     ended = False
     quiet_s = 0.0
     while True:
-        data = await _patiently(transport, path, reader.offset, on_link)
+        data = await _read_on(transport, path, reader.offset, on_link)
         for event in reader.feed(data):
             job = runner_job(event) or job
             ended = event.kind in ENDS
@@ -177,7 +181,7 @@ async def follow(
         if quiet_s >= silence_s:
             quiet_s = 0.0
             if not await _lives(transport, job):
-                rest = await _patiently(transport, path, reader.offset, on_link)
+                rest = await _read_on(transport, path, reader.offset, on_link)
                 for event in reader.feed(rest):
                     ended = event.kind in ENDS
                     yield event
@@ -187,16 +191,17 @@ async def follow(
         await asyncio.sleep(poll_s)
 
 
-async def _patiently(
-    transport: Transport, path: str, offset: int, on_link: Callable[[TransportError | None], None] | None
-) -> bytes:
-    """Read on from `offset`; a missing file reads as empty, a lost link is waited for."""
+async def patiently(
+    transport: Transport, call: Callable[[], Awaitable[T]], on_link: Callable[[TransportError | None], None] | None
+) -> T:
+    """What `call` gives, made again whenever the link is lost meanwhile, until it is back, however long that takes.
+
+    Raises RemoteFileError and every other failure that waiting cannot mend. `call` must bear being made twice.
+    """
     attempt = 0
     while True:
         try:
-            data = await transport.read(path, offset=offset)
-        except RemoteFileError:
-            data = b""
+            found = await call()
         except TransportError as error:
             if not error.retry:
                 raise
@@ -208,7 +213,17 @@ async def _patiently(
             continue
         if attempt and on_link is not None:
             on_link(None)
-        return data
+        return found
+
+
+async def _read_on(
+    transport: Transport, path: str, offset: int, on_link: Callable[[TransportError | None], None] | None
+) -> bytes:
+    """Read on from `offset`; a missing file reads as empty, a lost link is waited for."""
+    try:
+        return await patiently(transport, lambda: transport.read(path, offset=offset), on_link)
+    except RemoteFileError:
+        return b""
 
 
 async def _reconnect(transport: Transport) -> None:

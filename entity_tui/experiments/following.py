@@ -115,15 +115,17 @@ class Following:
             progress.apply(event)
             if isinstance(event, CellEvent):
                 if event.directory not in self.files:
-                    self.files[event.directory] = await self._cell_files(folder, event)
+                    self.files[event.directory] = await self._cell_files(folder, event, link)
                 progress.add_rows(rows_of_cell(context, event, self.files[event.directory]))
                 self.store.save(self.info, progress.rows)
             self.on_view(progress.view)
 
-    async def _cell_files(self, folder: str, event: CellEvent) -> dict[str, bytes]:
+    async def _cell_files(
+        self, folder: str, event: CellEvent, link: Callable[[TransportError | None], None]
+    ) -> dict[str, bytes]:
         kept = kept_cell(self.run, event)
         if kept is None:
-            kept = await fetch_cell(self.transport, folder, event)
+            kept = await loop.patiently(self.transport, lambda: fetch_cell(self.transport, folder, event), link)
             keep_cell(self.run, event, kept)
         return kept
 

@@ -13,6 +13,7 @@ from entity_tui.experiments.abandoned import abandoned_blocks
 from entity_tui.experiments.collect import RunContext, cell_rows
 from entity_tui.experiments.context import run_context
 from entity_tui.experiments.not_run import incapable_rows, unreached_rows
+from entity_tui.experiments.plan import cell_key
 from entity_tui.experiments.plan_json import read_plan
 from entity_tui.experiments.run_files import kept_cell
 from entity_tui.experiments.states import states
@@ -51,7 +52,7 @@ def ending(events: Sequence[Event]) -> Ending:
     return Ending(name, words)
 
 
-def foreign_rows(context: RunContext, event: CellEvent) -> tuple[Row, ...]:
+def foreign_rows(context: RunContext, event: CellEvent, why: str) -> tuple[Row, ...]:
     """The one row of a cell that is not part of the plan: kept, and never used."""
     return (
         Row(
@@ -68,7 +69,7 @@ def foreign_rows(context: RunContext, event: CellEvent) -> tuple[Row, ...]:
             phase=Phase.CELL,
             metric=Metric.OUTCOME,
             state="foreign_cell",
-            state_detail=f"the plan has no arm {event.arm}",
+            state_detail=why,
             usability=Usability.VOID,
             raw_ref=event.directory or None,
         ),
@@ -77,8 +78,11 @@ def foreign_rows(context: RunContext, event: CellEvent) -> tuple[Row, ...]:
 
 def rows_of_cell(context: RunContext, event: CellEvent, files: Mapping[str, bytes]) -> tuple[Row, ...]:
     """The rows of one cell, whether it belongs to the plan or not."""
-    if event.arm not in {arm.arm_id for arm in context.plan.arms}:
-        return foreign_rows(context, event)
+    known = {arm.arm_id: arm for arm in context.plan.arms}
+    if event.arm not in known:
+        return foreign_rows(context, event, f"the plan has no arm {event.arm}")
+    if event.key and event.key != cell_key(context.plan, known[event.arm]):
+        return foreign_rows(context, event, f"its key {event.key} is not that of the plan's {event.arm}")
     return cell_rows(context, event, files)
 
 

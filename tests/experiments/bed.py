@@ -107,6 +107,7 @@ def cell(
     block: int = 1,
     role: str = "measure",
     detail: str = "",
+    key: str = "",
 ) -> CellEvent:
     """One finished cell as the journal tells it."""
     found = GateEvent(2, 99.0, EventKind.GATE, outcome=gate, ran=True, wait_s=15.0, temp_c=31.0, tainted=tainted)
@@ -116,7 +117,7 @@ def cell(
         kind=EventKind.CELL,
         fields={"n": "2", "attempt": "1"},
         detail=detail,
-        key="k",
+        key=key,
         arm=arm,
         block=block,
         position=1,

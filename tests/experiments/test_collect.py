@@ -147,6 +147,12 @@ def test_a_cell_of_an_arm_nobody_planned_is_foreign(plan: Plan) -> None:
     assert (row.state, row.usability, row.value) == ("foreign_cell", "void", None)
 
 
+def test_a_cell_with_another_key_is_somebody_elses_measurement(plan: Plan) -> None:
+    event = cell("optimized", launch("prefill"), launch("decode"), key="0123456789abcdef")
+    (row,) = rows_of_cell(context(plan), event, good_files(plan, "optimized"))
+    assert (row.state, row.usability, row.value) == ("foreign_cell", "void", None)
+
+
 def test_another_engine_beside_the_cell_is_foreign_load(plan: Plan) -> None:
     rows = good(plan, foreign=("4711:llama-server",))
     assert {row.state for row in rows} == {"foreign_load"}
