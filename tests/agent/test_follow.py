@@ -18,7 +18,7 @@ from entity_tui.experiments.flatplan_reader import parse_plan
 from entity_tui.experiments.probe import ProbeFailed, probe, sample_stream
 from entity_tui.experiments.resume import remaining
 from entity_tui.records.journal import CellEvent, Event, EventKind, parse_journal
-from entity_tui.transport.base import LinkLost, TransportError
+from entity_tui.transport.base import LinkLost, RemoteFileError, TransportError
 from entity_tui.transport.local import LocalTransport
 from tests.agent.runs import cell, plan, sh
 from tests.fixtures.tools import until
@@ -83,6 +83,26 @@ async def test_a_lost_link_changes_no_row(device: FlakyTransport) -> None:
     assert facts(events) == [(number, f"key{number}", 1, "ok", 2) for number in (1, 2, 3, 4)]
     assert [event.sequence for event in events] == list(range(1, len(events) + 1)), "no line twice, none lost"
     assert told[:2] == [False, True], "the loss was told, and that it is over"
+
+
+async def test_a_call_is_made_again_until_the_link_is_back_but_a_missing_file_is_told_at_once(
+    device: FlakyTransport, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(b"whole")
+    device.gone = True
+    told: list[bool] = []
+
+    def on_link(error: TransportError | None) -> None:
+        told.append(error is None)
+        device.gone = False
+
+    async def read() -> bytes:
+        return await device.read(str(tmp_path / "file"))
+
+    assert await follow.patiently(device, read, on_link) == b"whole"
+    assert told == [False, True]
+    with pytest.raises(RemoteFileError):
+        await follow.patiently(device, lambda: device.read(str(tmp_path / "none")), on_link)
 
 
 async def test_a_laptop_that_comes_late_sees_the_same(device: FlakyTransport) -> None:
