@@ -10,7 +10,7 @@ from entity_tui.engine.build import LOOKALIKE, MANIFEST, EngineBuild, VariantLis
 from entity_tui.engine.elf import read_head
 from entity_tui.engine.known_answer import ask_known_answer
 from entity_tui.engine.launch_words import LaunchEnd, launch_words, stated_build
-from entity_tui.engine.log_lines import parse_log
+from entity_tui.engine.log_lines import KleidiAi, parse_log
 from entity_tui.engine.minimum_isa import code_features, missing_features
 from entity_tui.errors import EntityError
 from entity_tui.models.on_device import ModelFile
@@ -95,7 +95,7 @@ async def check_engine(
     build = stated_build(await _version(transport, engine)) or engine.build
     items.append(CheckItem("build", Result.OK if build != "unknown" else Result.NOTE, f"{engine.name} {build}"))
     if launch.result is Result.OK:
-        items.append(await _answer(transport, engine, model))
+        items += await _answer(transport, engine, model)
     return done(build, loaded, launched=True)
 
 
@@ -204,21 +204,35 @@ async def _version(transport: Transport, engine: EngineBuild) -> str:
     return (await _launch(transport, engine, program, "--version"))[1]
 
 
-async def _answer(transport: Transport, engine: EngineBuild, model: ModelFile | None) -> CheckItem:
+async def _answer(transport: Transport, engine: EngineBuild, model: ModelFile | None) -> list[CheckItem]:
+    """The known answer and, from the same server's log, what became of KleidiAI."""
     if model is None:
-        return CheckItem("known answer", Result.SKIPPED, "no model on the device", "entity-tui models push FILE")
+        return [CheckItem("known answer", Result.SKIPPED, "no model on the device", "entity-tui models push FILE")]
     if engine.program("llama-server") is None:
-        return CheckItem("known answer", Result.SKIPPED, "this engine has no llama-server")
+        return [CheckItem("known answer", Result.SKIPPED, "this engine has no llama-server")]
     try:
         answer = await ask_known_answer(transport, engine, model)
     except EntityError as error:
         words = " ".join(part for part in (error.title, error.detail) if part)
-        return CheckItem("known answer", Result.FAILED, f"{model.name}: {words}", error.fix)
+        return [CheckItem("known answer", Result.FAILED, f"{model.name}: {words}", error.fix)]
+    kleidiai = CheckItem("KleidiAI", Result.NOTE, kleidiai_words(answer.kleidiai, model.name))
     if answer.right:
-        return CheckItem("known answer", Result.OK, f"{model.name}: {answer.text!r}")
-    return CheckItem(
+        return [CheckItem("known answer", Result.OK, f"{model.name}: {answer.text!r}"), kleidiai]
+    failed = CheckItem(
         "known answer",
         Result.FAILED,
         f"{model.name} went on with {answer.text!r}, not with {answer.expected}",
         "Try another model; if that fails too, this build computes wrongly here.",
     )
+    return [failed, kleidiai]
+
+
+def kleidiai_words(found: KleidiAi, model: str) -> str:
+    """KleidiAI's answers as a log gave them: in the build, and run for this file."""
+    if found.in_build is None:
+        return "the log does not say whether it is in this build"
+    if not found.in_build:
+        return "not in this build"
+    ran = "ran" if found.ran else "did not run" if found.ran is False else "was not seen running"
+    missing = f"; no kernel for {', '.join(found.missing_for)}" if found.missing_for else ""
+    return f"in this build, {ran} for {model}{missing}"

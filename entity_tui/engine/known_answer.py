@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from entity_tui.engine.build import EngineBuild
+from entity_tui.engine.log_lines import KleidiAi, parse_log
 from entity_tui.engine.server import LlamaServer, ServerFailed
 from entity_tui.engine.server_plan import ServerPlan
 from entity_tui.models.on_device import ModelFile
@@ -24,6 +25,8 @@ class Answer:
     expected: str
     right: bool
     variant: str | None
+    kleidiai: KleidiAi
+    """What the server's own log said of KleidiAI while it loaded this model."""
 
 
 async def ask_known_answer(transport: Transport, engine: EngineBuild, model: ModelFile) -> Answer:
@@ -52,7 +55,8 @@ async def ask_known_answer(transport: Transport, engine: EngineBuild, model: Mod
             if reply.status_code != 200:
                 raise ServerFailed("The server refused the question.", state="workload_error", detail=reply.text[:300])
             text = str(reply.json().get("content", "")).strip()
-            return Answer(text, EXPECTED, EXPECTED.lower() in text.lower(), status.log.variant)
+            kleidiai = parse_log(await server.log_text()).kleidiai
+            return Answer(text, EXPECTED, EXPECTED.lower() in text.lower(), status.log.variant, kleidiai)
         finally:
             await server.stop()
             await transport.script('rm -rf -- "$1"', args=(server.folder,))

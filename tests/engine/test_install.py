@@ -11,9 +11,10 @@ import pytest
 from entity_tui.device.isa import IsaFeatures
 from entity_tui.engine.archive import describe_local
 from entity_tui.engine.build import EngineBuild
-from entity_tui.engine.check import EngineCheck, Result, check_engine
+from entity_tui.engine.check import EngineCheck, Result, check_engine, kleidiai_words
 from entity_tui.engine.find import find_engines
 from entity_tui.engine.install import EngineRefused, engine_files, install, minimum_needs
+from entity_tui.engine.log_lines import KleidiAi
 from entity_tui.models.on_device import ModelFile
 from entity_tui.transport.local import LocalTransport
 
@@ -59,6 +60,7 @@ async def test_an_installed_engine_passes_its_check_with_a_known_answer(
     assert check.build == "b11434"
     assert check.loaded in engine.variants
     assert item(check, "known answer").startswith("ok: SmolLM2")
+    assert item(check, "KleidiAI") == "note: not in this build"
 
 
 async def test_an_engine_of_another_machine_is_refused_before_anything_is_copied(
@@ -108,6 +110,20 @@ async def test_a_single_variant_build_for_a_better_cpu_is_refused_before_launch(
     assert not check.launched
     assert item(check, "minimum CPU") == "failed: its code uses dotprod, fp16, i8mm; this CPU lacks i8mm"
     assert check.items[-1].result is Result.FAILED
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (KleidiAi(), "the log does not say whether it is in this build"),
+        (KleidiAi(False, ran=False), "not in this build"),
+        (KleidiAi(True, ran=True), "in this build, ran for m.gguf"),
+        (KleidiAi(True, ran=False, missing_for=("q4_K",)), "in this build, did not run for m.gguf; no kernel for q4_K"),
+        (KleidiAi(True), "in this build, was not seen running for m.gguf"),
+    ],
+)
+def test_kleidiai_is_told_as_the_log_gave_it(found: KleidiAi, words: str) -> None:
+    assert kleidiai_words(found, "m.gguf") == words
 
 
 async def test_the_manifest_says_what_was_installed(x86_engine: Path, tmp_path: Path) -> None:
