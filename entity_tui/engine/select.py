@@ -64,8 +64,15 @@ def local_model(path: Path) -> ModelFile:
     return ModelFile(str(path), status.st_size, path.name, int(status.st_mtime))
 
 
+def runnable(file: ModelFile) -> bool:
+    """False for what is no model by itself: later parts of a split one, projectors, vocabularies, adapters."""
+    if file.split is not None and file.split[1] != 1:
+        return False
+    return not file.name.lower().startswith(("mmproj", "ggml-vocab", "lora-"))
+
+
 async def choose_model(transport: Transport, given: str = "", *, folders: Sequence[Path] = ()) -> ModelFile:
-    """The GGUF to run: `given` as a path or a file name, else the smallest one on the device.
+    """The GGUF to run: `given` as a path or a file name, else the smallest whole one on the device.
 
     On this computer a path of the file system is taken as it is, and `folders` (where `models fetch` puts files) are
     searched too. Raises UsageError with what to do.
@@ -86,9 +93,10 @@ async def choose_model(transport: Transport, given: str = "", *, folders: Sequen
             detail="Found: " + (", ".join(file.name for file in files) or "none"),
             fix="`entity-tui models push FILE` puts one there.",
         )
+    files = [file for file in files if runnable(file)]
     if not files:
         raise UsageError(
             "There is no model on this device.",
             fix="`entity-tui models push FILE` puts a GGUF there; `models fetch smollm2-135m` gets a small one.",
         )
-    return min(files, key=lambda file: (file.size_bytes, file.path))
+    return min(files, key=lambda file: (file.split is not None, file.size_bytes, file.path))

@@ -112,6 +112,19 @@ async def test_the_newest_llama_cpp_wins_over_the_lookalike(tmp_path: Path) -> N
     assert build_order("b11434") > build_order("b900") > build_order("unknown")
 
 
+async def test_the_smallest_whole_model_is_taken_and_nothing_that_is_none(tmp_path: Path, private_home: Path) -> None:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    sizes = {"big.gguf": 900, "m-00001-of-00002.gguf": 50, "m-00002-of-00002.gguf": 10, "mmproj-x.gguf": 5}
+    for name, size in sizes.items():
+        (folder / name).write_bytes(b"x" * size)
+    async with LocalTransport(str(tmp_path)) as local:
+        assert (await choose_model(local)).name == "big.gguf"
+        assert (await choose_model(local, "m-00002-of-00002.gguf")).size_bytes == 10
+        (folder / "big.gguf").unlink()
+        assert (await choose_model(local)).name == "m-00001-of-00002.gguf"
+
+
 async def test_a_missing_engine_or_model_says_what_to_do(tmp_path: Path) -> None:
     async with LocalTransport(str(tmp_path)) as local:
         with pytest.raises(UsageError) as engine:
