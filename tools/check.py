@@ -99,7 +99,6 @@ def check_arrows(empty: Path, site: Path, expected: int) -> None:
     """import-linter over the installed package, and over as many files as there are."""
     said = run(
         str(BIN / "lint-imports"),
-        "--config",
         str(ROOT / ".importlinter"),
         "--no-cache",
         cwd=empty,
