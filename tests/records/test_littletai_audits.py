@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from entity_tui.analysis.counters import parse_counters
 from entity_tui.analysis.summary import median, quantile
 from entity_tui.records.littletai_arm import Arm, decimal, key_values, whole
 from tests.records.littletai_data import RUNS, Run, agrees, spread
@@ -115,3 +116,14 @@ def test_derived_counters_equal_the_published_table(golden: dict[str, dict[str, 
             differing += sum(mine.get(column, "") != value for column, value in line.items())
     assert rows > 0
     agrees(golden, "derived_csv", differing)
+
+
+def test_a_32_bit_shell_wraps_the_sum_that_python_keeps(golden: dict[str, dict[str, Any]]) -> None:
+    total = 949_244_217 + 6_491_805_586
+    agrees(golden, "wrap32", (total + 2**31) % 2**32 - 2**31)
+    text = "949,244,217  cpu-cycles:u  #\n6,491,805,586  cpu-cycles:u  #\n"
+    assert parse_counters(text).total("cpu-cycles") == total
+
+
+def test_the_cost_of_a_terminal_apps_cgroup_is_relative_to_the_slower_value(golden: dict[str, dict[str, Any]]) -> None:
+    agrees(golden, "termux_penalty", 100 * (13.96 / 11.58 - 1))
