@@ -12,91 +12,35 @@ from __future__ import annotations
 
 import array
 import contextlib
-import ctypes
-import errno
 import fcntl
 import json
 import os
 import select
 import signal
 import socket
-import struct
 import sys
 import termios
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+# Run as a script without site packages: the folder that holds the package is put on the path by hand.
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+from entity_tui.sim import namespaces, sync_files
+from entity_tui.sim.namespaces import (
+    MS_BIND,
+    MS_NODEV,
+    MS_NOSUID,
+    MS_PRIVATE,
+    MS_REC,
+    MS_REMOUNT,
+    SHELL_UID,
+    bind,
+    mount,
+)
 
-CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
-CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
-PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
-SHELL_UID = 2000
 MESSAGE_LIMIT_BYTES = 1 << 18
 MAX_DESCRIPTORS = 4
-
-libc = ctypes.CDLL(None, use_errno=True)
-
-
-def check(result: int, what: str) -> None:
-    """Raise OSError for a failed call into the C library."""
-    if result != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
-
-
-def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str = "") -> None:
-    """mount(2)."""
-    check(
-        libc.mount(source.encode(), target.encode(), kind.encode() or None, flags, options.encode() or None),
-        f"mount {source} on {target}",
-    )
-
-
-def bind(source: str, target: str, *, read_only: bool = False) -> None:
-    """Show `source` at `target` as well."""
-    mount(source, target, flags=MS_BIND | MS_REC)
-    if read_only:
-        # A remount inside a user namespace must keep the flags the original mount is locked to.
-        locked = os.statvfs(target).f_flag & (MS_NOSUID | MS_NODEV | 8 | 1024)
-        mount("none", target, flags=MS_REMOUNT | MS_BIND | MS_RDONLY | locked)
-
-
-def unshare(kind: str, shell_host_uid: int) -> None:
-    """Move this process into new namespaces and map the phone's users; raises OSError where the host refuses."""
-    maps = {"root": f"0 0 1\n{SHELL_UID} {shell_host_uid} 1\n", "user": f"{SHELL_UID} {os.getuid()} 1\n"}[kind]
-    groups = {"root": maps, "user": f"{SHELL_UID} {os.getgid()} 1\n"}[kind]
-    me, (ready_read, ready_write) = os.getpid(), os.pipe()
-    writer = os.fork() if kind == "root" else 0
-    if kind == "root" and writer == 0:
-        os.close(ready_write)
-        os.read(ready_read, 1)
-        Path(f"/proc/{me}/uid_map").write_text(maps)
-        Path(f"/proc/{me}/gid_map").write_text(groups)
-        os._exit(0)
-    flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET
-    result, number = libc.unshare(flags), ctypes.get_errno()
-    if kind == "root":
-        os.close(ready_read)
-        os.write(ready_write, b"x")
-        os.close(ready_write)
-        if os.waitpid(writer, 0)[1] != 0 and result == 0:
-            raise OSError(errno.EPERM, "the user map was refused")
-    if result != 0:
-        raise OSError(number, f"unshare: {os.strerror(number)}")
-    if kind == "user":
-        Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(maps)
-        Path("/proc/self/gid_map").write_text(groups)
-
-
-def loopback_up() -> None:
-    """Switch the network namespace's own lo on, so that a server inside can be reached at 127.0.0.1."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        request = struct.pack("16sH14x", b"lo", 0x1 | 0x40)
-        fcntl.ioctl(probe, 0x8914, request)
 
 
 class Init:
@@ -125,7 +69,7 @@ class Init:
         self.plant()
         self.take_foreign_programs()
         socket.sethostname("localhost")
-        loopback_up()
+        namespaces.loopback_up()
 
     def make_prefix(self) -> None:
         """Without namespaces: links where files would be laid over /proc, and stand-ins that know the prefix."""
@@ -244,9 +188,7 @@ class Init:
 
     def do_files(self, request: dict[str, Any], descriptors: list[int]) -> None:
         """Serve the sync protocol on the given socket, with the rights of the phone's shell user."""
-        from sync_files import serve_files  # type: ignore[import-not-found]
-
-        self._fork(request, descriptors, lambda: serve_files(0, "" if self.kind != "prefix" else self.root))
+        self._fork(request, descriptors, lambda: sync_files.serve_files(0, "" if self.kind != "prefix" else self.root))
 
     def _fork(self, request: dict[str, Any], descriptors: list[int], work: Callable[[], None]) -> None:
         held_read, held_write = os.pipe()
@@ -284,12 +226,12 @@ class Init:
         else:
             os.chroot(self.root)
             os.chdir("/")
-            check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+            namespaces.forbid_new_rights()
             if self.kind == "root":
                 os.setgroups([])
             os.setresgid(SHELL_UID, SHELL_UID, SHELL_UID)
             os.setresuid(SHELL_UID, SHELL_UID, SHELL_UID)
-            drop_capabilities()
+            namespaces.drop_capabilities()
         os.umask(0)
 
     def _exec(self, request: dict[str, Any]) -> None:
@@ -334,19 +276,10 @@ class Init:
         self.tell({"reply": request["number"]})
 
 
-def drop_capabilities() -> None:
-    """Give up every capability in this process, also where the user id never was 0."""
-    header = struct.pack("<Ii", 0x20080522, 0)
-    check(libc.capset(header, struct.pack("<6I", 0, 0, 0, 0, 0, 0)), "capset")
-
-
 def main() -> None:
     """Read the boot message, enclose, and serve as process 1."""
     channel = socket.socket(fileno=int(sys.argv[1]))
     boot = json.loads(channel.recv(MESSAGE_LIMIT_BYTES))
-    sys.path.insert(0, HERE)
-    import sync_files  # noqa: F401 - loaded before the root changes
-
     init = Init(channel, boot)
     if boot["kind"] == "prefix":
         init.make_prefix()
@@ -354,7 +287,7 @@ def main() -> None:
         init.serve()
         return
     try:
-        unshare(boot["kind"], boot["shell_host_uid"])
+        namespaces.unshare(boot["kind"], boot["shell_host_uid"])
     except OSError as error:
         init.tell({"refused": str(error)})
         return
@@ -363,7 +296,7 @@ def main() -> None:
         init.tell({"pid": pid})
         channel.close()
         os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 0xFF)
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    namespaces.die_with_parent(signal.SIGKILL)
     try:
         init.make_root()
     except OSError as error:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import os
 import pty
-import re
 import signal
 import socket
 import struct
-import termios
 import tty
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any
 
+from entity_tui.sim.copying import copy_out, join, packet, path_outside, resize, until, write_all
 from entity_tui.sim.enclosure import Enclosure, EnclosureFailed, EnclosureKind, Running
 from entity_tui.sim.streams import Stream, StreamClosed
 
@@ -23,7 +22,6 @@ REFUSAL = (
     "entity-tui sim: {}: this phone has no root of its own, because this computer allows no user namespaces; "
     "an absolute path would be the computer's own. Paths below $ENTITY_PREFIX and relative ones work."
 )
-PIECE_BYTES = 64 * 1024
 ID_STDIN, ID_STDOUT, ID_STDERR, ID_EXIT, ID_CLOSE_STDIN, ID_WINDOW_SIZE = range(6)
 
 
@@ -80,22 +78,50 @@ class Services:
             far = (pairs[0][1].detach(), pairs[1][1].detach(), pairs[2][1].detach())
             into, output = near[0], [(ID_STDOUT, near[1]), (ID_STDERR, near[2])]
             running = await self._start(command, options, far, terminal=False, near=tuple(near))
-        await stream.accept()
-        feeder = asyncio.create_task(self._feed_v2(stream, into, running, output[0][1] if on_terminal else None))
-        copies = [asyncio.create_task(_copy_out(stream, descriptor, packet_id)) for packet_id, descriptor in output]
+        ends = [descriptor for _, descriptor in output]
+        await self._accept(stream, running, [into, *ends])
+        await self._attend(
+            stream,
+            running,
+            self._output_v2(stream, output, running),
+            self._feed_v2(stream, into, ends[0] if on_terminal else None),
+        )
+        for descriptor in ends:
+            os.close(descriptor)
+
+    async def _accept(self, stream: Stream, running: Running, ends: list[int]) -> None:
+        """Say that the command runs; when the link went meanwhile, end it and raise StreamClosed."""
         try:
-            await asyncio.gather(*copies)
-            code = await running.done
-            await stream.send(_packet(ID_EXIT, bytes([code & 0xFF])))
-        except StreamClosed:
+            await stream.accept()
+        except ConnectionError as error:
             await self._hang_up(running)
-        finally:
-            for task in (feeder, *copies):
-                task.cancel()
-            # A copy that still waits would take the next shell's events once its descriptor's number is used again.
-            await asyncio.gather(feeder, *copies, return_exceptions=True)
-            for _, descriptor in output:
+            for descriptor in ends:
                 os.close(descriptor)
+            raise StreamClosed from error
+
+    async def _output_v2(self, stream: Stream, output: list[tuple[int, int]], running: Running) -> None:
+        """Both streams to their ends, then the exit code, as adbd does it."""
+        await asyncio.gather(*(copy_out(stream, descriptor, packet_id) for packet_id, descriptor in output))
+        code = await running.done
+        await stream.send(packet(ID_EXIT, bytes([code & 0xFF])))
+
+    async def _attend(
+        self, stream: Stream, running: Running, work: Coroutine[Any, Any, None], feed: Coroutine[Any, Any, None]
+    ) -> None:
+        """Serve a command until it is done or the host lets go; then nothing here waits for its descriptors any more.
+
+        A copy that still waited would take the next shell's events once its descriptor's number is used again.
+        """
+        closing = asyncio.create_task(until(stream.closed))
+        tasks = [asyncio.create_task(work), asyncio.create_task(feed), closing]
+        try:
+            await asyncio.wait([tasks[0], closing], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            if stream.closed.is_set():
+                await self._hang_up(running)
 
     async def _start(
         self,
@@ -123,7 +149,7 @@ class Services:
             os.set_blocking(descriptor, False)
         return running
 
-    async def _feed_v2(self, stream: Stream, into: int, running: Running, terminal: int | None) -> None:
+    async def _feed_v2(self, stream: Stream, into: int, terminal: int | None) -> None:
         """The host's packets: data for stdin, its end, and the terminal's size."""
         buffer = bytearray()
         is_open = True
@@ -137,15 +163,15 @@ class Services:
                     data = bytes(buffer[5 : 5 + length])
                     del buffer[: 5 + length]
                     if packet_id == ID_STDIN and is_open:
-                        is_open = await _write_all(into, data)
+                        is_open = await write_all(into, data)
                     elif packet_id == ID_CLOSE_STDIN and is_open and terminal is None:
                         os.close(into)
                         is_open = False
                         into = -1
                     elif packet_id == ID_WINDOW_SIZE and terminal is not None:
-                        _resize(terminal, data)
+                        resize(terminal, data)
         except StreamClosed:
-            await self._hang_up(running)
+            return
         finally:
             if into >= 0:
                 os.close(into)
@@ -162,23 +188,19 @@ class Services:
         if not cooked:
             tty.setraw(slave)
         running = await self._start(command, [], (slave, slave, slave), terminal=True, near=(master,))
-        await stream.accept()
+        await self._accept(stream, running, [master])
 
         async def feed() -> None:
             with contextlib.suppress(StreamClosed):
                 while True:
-                    await _write_all(master, await stream.receive())
+                    await write_all(master, await stream.receive())
 
-        feeder = asyncio.create_task(feed())
-        try:
-            await _copy_out(stream, master, None)
+        async def work() -> None:
+            await copy_out(stream, master, None)
             await running.done
-        except StreamClosed:
-            await self._hang_up(running)
-        finally:
-            feeder.cancel()
-            await asyncio.gather(feeder, return_exceptions=True)
-            os.close(master)
+
+        await self._attend(stream, running, work(), feed())
+        os.close(master)
 
     async def _sync(self, stream: Stream) -> None:
         """sync: is served by a process that runs as the phone's shell user in the phone's root."""
@@ -191,11 +213,14 @@ class Services:
             raise LookupError("the phone is off") from error
         finally:
             theirs.close()
-        await stream.accept()
-        await _join(stream, ours)
-        if not running.done.done():
-            with contextlib.suppress(EnclosureFailed, OSError):
-                await self.enclosure().kill(running.pid, signal.SIGKILL)
+        try:
+            await stream.accept()
+            await join(stream, ours)
+        finally:
+            ours.close()
+            if not running.done.done():
+                with contextlib.suppress(EnclosureFailed, OSError):
+                    await self.enclosure().kill(running.pid, signal.SIGKILL)
 
     async def _tcp(self, where: str, stream: Stream) -> None:
         """tcp:PORT leads to the phone's own loopback."""
@@ -206,100 +231,6 @@ class Services:
             link = await self.enclosure().connect(int(port))
         except (OSError, EnclosureFailed) as error:
             raise LookupError(where) from error
-        await stream.accept()
-        await _join(stream, link)
-
-
-def path_outside(command: str) -> str:
-    """The first absolute path of a command that would be this computer's own; empty for none.
-
-    Devices and a process's own entries under /proc are the same on both sides and pass.
-    """
-    for found in re.finditer(r"""(?:^|[\s"'=<>:(;|&`])(/[A-Za-z0-9._/-]*)""", command):
-        path = found[1]
-        if not path.startswith("/dev/") and not re.match(r"/proc/(self\b|\d|$)", path):
-            return path
-    return ""
-
-
-def _packet(packet_id: int, data: bytes) -> bytes:
-    return struct.pack("<BI", packet_id, len(data)) + data
-
-
-async def _copy_out(stream: Stream, descriptor: int, packet_id: int | None) -> None:
-    """Everything a descriptor gives, until its end, to the host; `packet_id` None sends it bare."""
-    while data := await _read_some(descriptor):
-        await stream.send(data if packet_id is None else _packet(packet_id, data))
-
-
-async def _read_some(descriptor: int) -> bytes:
-    """The next bytes of a non-blocking descriptor; empty at its end (a terminal says so with EIO)."""
-    loop = asyncio.get_running_loop()
-    while True:
-        try:
-            return os.read(descriptor, PIECE_BYTES)
-        except BlockingIOError:
-            ready = loop.create_future()
-            loop.add_reader(descriptor, _settle, ready)
-            try:
-                await ready
-            finally:
-                loop.remove_reader(descriptor)
-        except OSError:
-            return b""
-
-
-async def _write_all(descriptor: int, data: bytes) -> bool:
-    """Write to a non-blocking descriptor; False when its other side has gone."""
-    loop = asyncio.get_running_loop()
-    view = memoryview(data)
-    while view:
-        try:
-            view = view[os.write(descriptor, view) :]
-        except BlockingIOError:
-            ready = loop.create_future()
-            loop.add_writer(descriptor, _settle, ready)
-            try:
-                await ready
-            finally:
-                loop.remove_writer(descriptor)
-        except OSError:
-            return False
-    return True
-
-
-def _settle(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
-
-
-async def _join(stream: Stream, link: socket.socket) -> None:
-    """Copy both ways until either side ends: adb streams have no half-close."""
-    descriptor = link.fileno()
-
-    async def inward() -> None:
-        with contextlib.suppress(StreamClosed):
-            while await _write_all(descriptor, await stream.receive()):
-                pass
-
-    async def outward() -> None:
-        with contextlib.suppress(StreamClosed):
-            await _copy_out(stream, descriptor, None)
-
-    tasks = [asyncio.create_task(inward()), asyncio.create_task(outward())]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        link.close()
-
-
-def _resize(terminal: int, data: bytes) -> None:
-    """The window size comes as `ROWSxCOLUMNS,WIDTHxHEIGHT`."""
-    with contextlib.suppress(ValueError, OSError):
-        cells, _, pixels = data.rstrip(b"\0").decode().partition(",")
-        rows, columns = (int(part) for part in cells.split("x"))
-        width, height = (int(part) for part in pixels.split("x")) if pixels else (0, 0)
-        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, width, height))
+        with link:
+            await stream.accept()
+            await join(stream, link)
