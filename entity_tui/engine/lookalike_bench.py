@@ -144,7 +144,8 @@ def result_fields(values: Mapping[str, str], test: Test, model: tuple[int, int],
     size_bytes, parameters = model
     return {
         "build_commit": "unknown",
-        "build_number": int(package_version().rsplit(".", 1)[-1]) if package_version()[-1:].isdigit() else 0,
+        # The package states no build of llama.cpp; a number here would be read as one.
+        "build_number": 0,
         "cpu_info": "CPU",
         "gpu_info": "",
         "backends": "CPU",
