@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from entity_tui.transport import adb_host
 from entity_tui.transport.adb_server import ensure_server
 from entity_tui.transport.adb_wire import FIXES, ServerAddress, ShellV2Channel, open_service
-from entity_tui.transport.base import DeviceState, NotReady, TransportError, Unsupported
+from entity_tui.transport.base import DeviceState, LinkLost, NotReady, TransportError, Unsupported
 from entity_tui.transport.channel import Channel
 from entity_tui.transport.link_watch import POLL_INTERVAL_S, LinkWatch
 from entity_tui.transport.shell import OPEN_TIMEOUT_S, ShellTransport
@@ -50,7 +50,8 @@ class AdbTransport(ShellTransport):
         await self._ensure_server()
         device = await self.look()
         if (device is None or device.state is DeviceState.OFFLINE) and adb_host.is_network_serial(self.serial):
-            await self._reconnect()
+            with contextlib.suppress(LinkLost):  # the state below says more than this loss
+                await self._reconnect()
             device = await self.look()
         state = DeviceState.ABSENT if device is None else device.state
         if state is not DeviceState.READY:
@@ -107,6 +108,9 @@ class AdbTransport(ShellTransport):
             if await self.listed_state() not in _ON_THE_WAY:
                 return
             await asyncio.sleep(0.05)
+        raise LinkLost(
+            f"{self.serial} did not come back", detail="connected, but it did not greet", fix=FIXES[DeviceState.LOST]
+        )
 
     async def states(self) -> AsyncGenerator[DeviceState, None]:
         """The state now and every change: track-devices, polling of the list, and a heartbeat."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -232,12 +232,21 @@ class SshTransport(ShellTransport):
             release()
             raise
 
-    async def _open_session(self, command: str, release: Any, timeout_s: float) -> Channel:
+    async def _open_session(self, command: str, release: Callable[[], None], timeout_s: float) -> Channel:
+        """Start a session. sshd counts one until its process is reaped, a moment after we saw it end: ask again then."""
         import asyncssh
 
+        line = f"exec sh -c {quote([command])}"
+        pause_s = 0.02
         try:
-            opening = open_channel(self._live(), f"exec sh -c {quote([command])}", release)
-            return await asyncio.wait_for(opening, timeout_s)
+            async with asyncio.timeout(timeout_s):
+                while True:
+                    try:
+                        return await open_channel(self._live(), line, release)
+                    except asyncssh.ChannelOpenError:
+                        self._live()
+                    await asyncio.sleep(pause_s)
+                    pause_s = min(pause_s * 2, 0.5)
         except (OSError, asyncssh.Error, TimeoutError) as error:
             raise LinkLost(
                 f"{self.destination} did not open a session",

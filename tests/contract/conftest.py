@@ -22,6 +22,7 @@ from entity_tui.transport.record import RecordingTransport
 from entity_tui.transport.replay import ReplayTransport
 from entity_tui.transport.shell import ShellTransport
 from tests.fixtures.adb import LoopThread
+from tests.fixtures.tools import until
 from tests.fixtures.wire import Wire
 
 COLUMNS = ["local", "ssh", "adb", "adb-new", "replay"]
@@ -177,8 +178,14 @@ class Faulty:
         self.wire.heal()
         inner = self.link.live._inner if isinstance(self.link, EchoOfARecording) else self.link
         assert isinstance(inner, ShellTransport)
-        await inner.recover()
-        assert await inner.listed_state() is DeviceState.READY
+
+        async def ready() -> bool:
+            with contextlib.suppress(TransportError):
+                await inner.recover()
+                return await inner.listed_state() is DeviceState.READY
+            return False
+
+        await until(ready)
 
 
 @pytest_asyncio.fixture

@@ -174,6 +174,13 @@ async def test_more_commands_than_sessions_wait_their_turn_and_can_still_be_ende
         await link.close()
 
 
+async def test_a_session_that_sshd_still_counts_is_asked_for_again(ssh_servers: Servers, tmp_path: Path) -> None:
+    server = ssh_servers(extra="MaxSessions 2\n")
+    async with server.transport() as link:
+        answers = await asyncio.gather(*(link.run(["sh", "-c", f"sleep 0.1; echo {n}"]) for n in range(6)))
+        assert [answer.text for answer in answers] == [f"{n}\n" for n in range(6)]
+
+
 async def test_an_apps_uid_sees_what_it_may_not_and_where_it_runs(ssh_unprivileged: SshServer) -> None:
     async with ssh_unprivileged.transport(root=None) as link:
         assert link.uid == 10_214
