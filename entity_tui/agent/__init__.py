@@ -8,7 +8,7 @@ from importlib.resources import files
 PARTS = {
     "probe": ("common", "probe"),
     "sampler": ("common", "sampler"),
-    "runner": ("common", "runner_plan", "runner_gate", "runner_launch", "runner"),
+    "runner": ("common", "runner_plan", "runner_gate", "runner_readback", "runner_launch", "runner"),
 }
 
 
