@@ -233,7 +233,7 @@ class SshTransport(ShellTransport):
             raise
 
     async def _open_session(self, command: str, release: Callable[[], None], timeout_s: float) -> Channel:
-        """Start a session. sshd counts one until its process is reaped, a moment after we saw it end: ask again then."""
+        """Start a session. sshd counts one until its process is reaped, a moment after we saw it end: ask again."""
         import asyncssh
 
         line = f"exec sh -c {quote([command])}"
