@@ -50,6 +50,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("serve", "An OpenAI-compatible address for the device's model."),
     "sim": ("sim", "Start or steer a simulated phone."),
     "snapshot": ("snapshot", "Save everything the device says of itself to a file."),
+    "states": ("states", "Every way a cell can end, and what to do about it."),
     "sustained": ("sustained", "What is left after minutes?"),
     "sweep": ("sweep", "Which decode width?"),
     "topology": ("topology", "Cores, clusters, widths and masks."),

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from entity_tui.experiments.build import Choices, Design
 
 DEFAULT_RUNS = 3
+DEFAULT_PRESET = "full"
 
 
 @click.command()
 @device_options
-@click.option("--preset", metavar="NAME", help="quick, standard, full or overnight.")
+@click.option("--preset", metavar="NAME", help="quick, standard, full (the default) or overnight.")
 @click.option(
     "--runs", type=click.Choice(["1", "3", "5"]), help="The seeds' protocol: so many runs an arm, no verdict."
 )
@@ -44,8 +45,8 @@ def command(ctx: click.Context, /, **values: Any) -> None:
 def chosen_design(preset: str | None, runs: int | None, arms: str, choices: Choices) -> tuple[Design, Choices]:
     """The design the options ask for, and the choices with what an arms file adds to them.
 
-    Without a preset it is three runs an arm; `--arms` with `--blocks` is a plan of blocks. UsageError for both of
-    `--preset` and `--runs`.
+    Without anything it is the full preset, as the key `b` runs it; arms of one's own get three runs each, or blocks
+    with `--blocks`. UsageError for both of `--preset` and `--runs`.
     """
     from dataclasses import replace
 
@@ -60,8 +61,8 @@ def chosen_design(preset: str | None, runs: int | None, arms: str, choices: Choi
         raise UsageError("--runs and --blocks exclude each other", fix="--blocks takes any number and draws verdicts")
     chosen = choose_arms(arms) if arms else ()
     has_blocks = choices.blocks is not None or (isinstance(chosen, ArmFile) and "blocks" in chosen.plan)
-    if preset:
-        design = design_preset(preset)
+    if preset or not (runs or chosen or has_blocks):
+        design = design_preset(preset or DEFAULT_PRESET)
     elif runs or not has_blocks:
         design = design_runs(runs or DEFAULT_RUNS)
     else:

@@ -47,6 +47,17 @@ def test_a_dry_run_prints_arms_order_cost_and_runs_nothing(here: tuple[str, ...]
     assert not (tmp_path / "data" / "runs").exists()
 
 
+def test_without_options_it_is_the_plan_of_the_key(here: tuple[str, ...]) -> None:
+    told = json.loads(run("bench", *here, "--dry-run", "--json").stdout)["plan"]
+    assert (told["preset"], told["blocks"]) == ("full", 8)
+
+
+def test_states_are_explained_one_by_one_or_all(here: tuple[str, ...]) -> None:
+    assert "→ Pin with taskset" in run("states", "affinity_mismatch").output
+    assert len(json.loads(run("states", "--json").stdout)) == 37
+    assert "is not a state" in refusal("states", "broken").title
+
+
 def test_the_same_seed_prints_the_same_plan(here: tuple[str, ...]) -> None:
     words = ("bench", *here, "--preset", "standard", "--seed", "7", "--dry-run", "--json")
     one, two = json.loads(run(*words).stdout), json.loads(run(*words).stdout)

@@ -80,6 +80,7 @@ def test_scx_1994_capacity_wins_over_frequency_and_the_conflict_is_told() -> Non
     assert set(plan.arm("efficiency").decode.mask or ()) <= {0, 1, 2, 3}
 
 
+@pytest.mark.long
 async def test_two_arms_that_read_back_the_same_mask_void_their_comparison(paper: Bench) -> None:
     text = """
 arms:
