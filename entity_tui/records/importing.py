@@ -12,6 +12,7 @@ from entity_tui.records.files import read_text
 from entity_tui.records.imported import Imported
 from entity_tui.records.littletai import Translate, is_littletai, read_littletai
 from entity_tui.records.llama_bench import looks_like_llama_bench, read_llama_bench
+from entity_tui.records.llama_bench_md import looks_like_markdown, read_llama_bench_md
 from entity_tui.records.run_directory import SESSION_NAME, RunInfo
 from entity_tui.records.schema import Row
 
@@ -36,9 +37,11 @@ def read_foreign(path: Path, translate: Translate) -> Iterable[Imported]:
         return tuple(own_runs(parse_tidy_csv(text)))
     if looks_like_llama_bench(text):
         return (read_llama_bench(text, path.name),)
+    if looks_like_markdown(text):
+        return (read_llama_bench_md(text, path.name),)
     raise UsageError(
         f"{path} is in no format that can be imported",
-        fix="ENTITY Bench CSV, LITTLETai run folder, llama-bench jsonl, json or csv, or our own CSV",
+        fix="ENTITY Bench CSV, LITTLETai run folder, llama-bench output, or our own CSV",
     )
 
 
