@@ -20,7 +20,7 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from entity_tui.app import AppOptions, EntityApp
-from entity_tui.experiments.live import CellPhase
+from entity_tui.screens.device_values import topology_value
 from entity_tui.screens.dialogs import ConfirmScreen
 from entity_tui.session import Session
 
@@ -39,15 +39,16 @@ async def ready(session: Session, pilot: Pilot[None], seconds: float) -> None:
 
 
 async def during(session: Session, pilot: Pilot[None], arm: str) -> None:
-    """Wait until the phone decodes in a cell of an arm."""
+    """Wait until the samples show an arm's load on the fastest cores, with the loader's line seen."""
     for _ in range(900):
         if isinstance(pilot.app.screen, ConfirmScreen):
             await pilot.press("enter")
         current = session.run.current if session.run else None
-        if current is not None and current.arm == arm and current.phase is CellPhase.DECODE:
+        clusters = topology_value(session).clusters
+        busy = clusters[0].busy_pct if clusters else None
+        if current is not None and current.arm == arm and (busy or 0.0) > 85 and session.view.loaded_variant:
             break
         await pilot.pause(0.1)
-    await pilot.pause(1.6)
 
 
 async def take(chosen: argparse.Namespace) -> str:

@@ -128,3 +128,30 @@ async def test_the_palette_offers_actions_devices_and_themes(stage: Stage) -> No
         await pilot.press("ctrl+p")
         await pilot.pause()
         assert type(app.screen).__name__ == "CommandPalette"
+
+
+async def test_a_click_on_a_tab_or_a_footer_entry_does_what_its_key_does(stage: Stage) -> None:
+    """The mouse is a courtesy: whatever can be clicked has a key beside it."""
+    async with stage(live_phone(), "dashboard") as (app, pilot):
+        rows = page(app).split("\n")
+        await pilot.click(offset=(rows[1].index("3 Bench") + 2, 1))
+        await pilot.pause()
+        assert app.current_mode == "bench"
+        last = page(app).split("\n")[-1]
+        await pilot.click(offset=(last.index("? help") + 1, 39))
+        await pilot.pause()
+        assert isinstance(app.screen, HelpScreen)
+        await pilot.press("escape")
+        await pilot.click(offset=(3, 0))
+        await pilot.pause()
+        assert app.current_mode == "picker"
+
+
+async def test_a_click_on_a_row_moves_the_cursor_and_the_wheel_scrolls(stage: Stage) -> None:
+    """Rows under the head, not the head itself."""
+    session = live_phone()
+    async with stage(session, "picker") as (app, pilot):
+        row = next(y for y, text in enumerate(page(app).split("\n")) if "termux" in text)
+        await pilot.click(offset=(10, row))
+        await pilot.pause()
+        assert "▸ termux" in page(app)
