@@ -23,7 +23,7 @@ from entity_tui.models.catalog import (
     usability_words,
 )
 from entity_tui.models.context import adaptive_window
-from entity_tui.models.entity_probe import prefill_gain
+from entity_tui.models.entity_probe import prefill_gain, readings_of_chip
 from entity_tui.models.fit import FitLevel, MemoryReading, Need, Subject, compute_bytes, fit, judge, need
 from entity_tui.models.kv import KvShape
 from entity_tui.models.predict import (
@@ -175,6 +175,8 @@ def test_the_published_q8_prediction_and_its_error_are_recomputed() -> None:
     assert (11.5 / told.decode_tok_s - 1) * 100 == pytest.approx(golden("roofline.q8_error_pct"), abs=5e-4)
     kopt = predict(machine, bytes_per_token=836_600_000, params_b=1.24, quant="Q4_0").decode_tok_s
     assert kopt == pytest.approx(golden("kopt.decode_predict"), abs=0.005)
+    assert kopt is not None
+    assert (kopt / 17.99 - 1) * 100 == pytest.approx(golden("kopt.decode_predict_pct"), abs=0.03)
     assert prefill_gain("Q8_0") == pytest.approx(golden("probe.q8_prefill_gain"), abs=0.005)
 
 
@@ -228,6 +230,15 @@ def test_every_chip_of_the_dataset_is_the_median_of_its_runs() -> None:
         prompt = statistics.median(prefill_b_tok_s(r.prefill_tok_s or 0, r.params_b, r.quant) for r in runs)
         assert decode == pytest.approx(chip.decode_gb_s, abs=6e-5)
         assert prompt == pytest.approx(chip.prefill_b_tok_s, abs=6e-4)
+
+
+def test_the_field_anchor_of_entitys_predictor_is_recomputed() -> None:
+    """The Dimensity 7300's own runs, put on the scale of the predictor's readings."""
+    chip = find_chip("mt6878")
+    assert chip is not None
+    bandwidth, score = readings_of_chip(chip.decode_gb_s, chip.prefill_b_tok_s, dotprod=chip.dotprod)
+    assert bandwidth == pytest.approx(golden("field.anchor_bandwidth"), abs=5e-4)
+    assert score == pytest.approx(golden("field.anchor_compute"), abs=5e-4)
 
 
 def test_a_model_is_never_both_fitted_and_predicted() -> None:
@@ -300,6 +311,12 @@ def test_the_price_of_a_quantisation_is_the_published_one() -> None:
     assert stock.over_f16_pct == pytest.approx(golden("ppl.q4_0-stock_vs_f16_pct"), abs=5e-4)
     kopt = next(price for price in quality_prices() if "promoted" in price.note)
     assert kopt.over_f16_pct == pytest.approx(golden("ppl.q4_0-kopt_vs_f16_pct"), abs=5e-4)
+    cheap, good = quality_of("Q4_0"), quality_of("Q4_K_M")
+    assert cheap is not None
+    assert good is not None
+    assert (cheap.perplexity / good.perplexity - 1) * 100 == pytest.approx(golden("ppl.q4_0_vs_q4_k_m_pct"), abs=5e-4)
+    recovered = (stock.perplexity - cheap.perplexity) / (stock.over_f16_pct / 100 * 14.2580) * 100
+    assert recovered == pytest.approx(golden("ppl.imatrix_recovers_pct"), abs=5e-3)
     assert quality_of("Q5_K_S") is None
 
 
