@@ -259,3 +259,16 @@ def test_a_constant_fitted_on_one_model_predicts_another(
     compute = median([value for run in chip if (value := compute_rate(run, sizes[run.model_file]))])
     agrees(golden, "field.anchor_bandwidth", bandwidth / 14.07 * 26.2)
     agrees(golden, "field.anchor_compute", compute / (128.2 * 1.24))
+    chip = [
+        value for run in runs if soc_code(run.soc) == "MT6897" and (value := decode_gbs(run, sizes[run.model_file]))
+    ]
+    agrees(golden, "cross.MT6897.spread_pct", 100 * (max(chip) - min(chip)) / median(chip))
+
+
+def test_another_app_is_compared_within_its_matched_session_only(
+    golden: dict[str, dict[str, Any]], entity: Path
+) -> None:
+    lines = [line for line in (entity / "competitors_published.csv").read_text().splitlines() if line[:1] != "#"]
+    session = {row["app"]: row for row in csv.DictReader(lines) if row["session"] == "2026-07-20"}
+    ours, other = (float(session[app]["decode_tok_s"]) for app in ("ENTITY", "Arm AI Chat"))
+    agrees(golden, "comp.arm.decode_pct", percent(ours, other))
