@@ -14,6 +14,8 @@ pid=
 choose_clock
 choose_waiter_fifo "$run/.wait.$$"
 limit=20
+no_proc=
+[ -r /proc/self/stat ] || no_proc=yes
 use_setsid=
 if have setsid; then use_setsid=yes; fi
 first_line /proc/sys/kernel/random/boot_id ||
@@ -55,7 +57,7 @@ stop_asked() {
 # --- the lock: a folder that names boot, process and its start, so that a number used again cannot pass for its owner
 owner_lives() { # $1 boot id, $2 pid, $3 start time
 	[ "$1" = "$boot_id" ] || return 1
-	if [ ! -r /proc/self/stat ]; then
+	if [ -n "$no_proc" ]; then
 		kill -0 "$2" 2>/dev/null
 		return
 	fi

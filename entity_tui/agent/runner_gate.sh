@@ -181,7 +181,7 @@ free_space() {
 	set -- ${_text##*"$nl"}
 	[ $# -ge 5 ] || return 1
 	shift $(($# - 3)) # the last three are: available, use %, mount point
-	case $1 in '' | *[!0-9]*) return 1 ;; esac
+	case $1 in '' | *[!0-9]*) return 1 ;; ??????????*) set -- 999999999 ;; esac # 32 bits hold no more
 	V=$(($1 / 1000 + $1 / 1000 * 24 / 1000))
 }
 # State that keeps the next cell from starting, into V; status 0 when there is one.

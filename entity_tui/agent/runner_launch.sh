@@ -100,6 +100,10 @@ kill_workload() {
 	kill "-$1" "$pid" 2>/dev/null
 }
 workload_lives() {
+	if [ -n "$no_proc" ]; then # macOS: a process that has ended and was not waited for yet still answers signals
+		case $(ps -o state= -p "$pid" 2>/dev/null) in '' | Z*) return 1 ;; esac
+		return 0
+	fi
 	first_line "/proc/$pid/stat" || return 1
 	case ${V##*") "} in Z*) return 1 ;; esac
 }

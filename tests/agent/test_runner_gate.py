@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from entity_tui.experiments.flatplan import ClockCap, FileCheck, GatePlan, GateSensor, OnTimeout
-from entity_tui.records.journal import EventKind, GateEvent, GateOutcome
+from entity_tui.records.journal import Event, EventKind, GateEvent, GateOutcome, parse_journal
 from tests.agent.runs import Bench, Ran, cell, plan, sh
 from tests.agent.toolsets import put_files, put_program
 from tests.fixtures.tools import until
@@ -225,8 +225,6 @@ def test_a_damaged_plan_is_refused_with_its_line(bench: Bench) -> None:
         assert not (bench.root / "lock").exists()
 
 
-def bench_events(directory: Path):  # type: ignore[no-untyped-def]
+def bench_events(directory: Path) -> tuple[Event, ...]:
     """Events of a journal, the plan left as it is."""
-    from entity_tui.records.journal import parse_journal
-
     return parse_journal((directory / "journal").read_bytes())
