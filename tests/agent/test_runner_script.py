@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from entity_tui.agent import script
 from entity_tui.device.probe_text import parse_probe
 from entity_tui.experiments.flatplan import GatePlan, SampleNode
 from entity_tui.records.journal import EventKind, GateEvent, GateOutcome
 from tests.agent.runs import OPEN_GATE, Bench, cell, kinds, plan, sh
 from tests.agent.toolsets import put_files
-from tests.fixtures.tools import until
+from tests.fixtures.tools import need_tool, until
 
 BUSY = "n=0; while [ $n -lt 60000 ]; do n=$((n+1)); done; echo ok"
 CPUS = sorted(os.sched_getaffinity(0))
@@ -187,3 +188,16 @@ def test_without_a_sensor_the_gate_says_so_once_and_keeps_one_dwell(bench: Bench
     assert [gate.ran for gate in gates] == [False, True, True]
     assert gates[1].wait_s >= 0.39
     assert gates[0].temp_c is None
+
+
+def test_limits_hold_where_there_is_no_proc(phone_bench: Bench, tmp_path: Path) -> None:
+    ps = need_tool("ps")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/ps").symlink_to(ps)
+    text = script("runner")
+    asks = "[ -r /proc/self/stat ] || no_proc=yes"
+    assert asks in text
+    what = plan(cell(1, sh("exec sleep 30", wall_limit_s=0.5)), cell(2, sh("exit 3")))
+    ran = phone_bench.run(what, text=text.replace(asks, "no_proc=yes"), bin=str(tmp_path / "bin"))
+    assert ran.states == ["timeout", "workload_error"]
+    assert ran.cells[1].launches[0].exit_code == 3
