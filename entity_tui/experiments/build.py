@@ -48,6 +48,8 @@ class Choices:
     fixed_order: bool = False
     flags: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    """What the plan's own options get on top: counters and the program that counts them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,7 @@ def assemble(design: Design, setting: Setting, choices: Choices) -> Plan:
         order="fixed" if choices.fixed_order else "seeded",
         instrument=design.instrument,
         exclude=choices.exclude,
-        options=design.options,
+        options={**(design.options or {}), **choices.options} or None,
     )
     return replace(plan, notes=notes(plan, design))
 

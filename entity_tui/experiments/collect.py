@@ -11,6 +11,7 @@ from entity_tui.engine.bench_output import OK, BenchResult
 from entity_tui.experiments.arms import Arm
 from entity_tui.experiments.beside import outcome_beside, with_surroundings
 from entity_tui.experiments.cell_power import CellPower, GaugeReading, Window, clock_nodes, read_power
+from entity_tui.experiments.counter_rows import counter_rows
 from entity_tui.experiments.judge import PhaseResult, judge_launch, setting_of
 from entity_tui.experiments.launches import mask_text
 from entity_tui.experiments.plan import Plan, cell_key
@@ -102,6 +103,8 @@ def cell_rows(context: RunContext, event: CellEvent, files: Mapping[str, bytes])
         if row is not None and row.value is not None:
             rows.append(row)
             values[launch.phase] = row.value
+            text = files.get(f"{launch.phase}.out", b"").decode("utf-8", "replace")
+            rows += counter_rows(row, text, plan.options, row.n_tokens or 0)
     if usability is not Usability.VOID and {Phase.PREFILL, Phase.DECODE} <= set(values):
         ttft = ttft_derived_ms(values[Phase.PREFILL], values[Phase.DECODE], plan.n_prompt)
         rows.append(metric_row(replace(base, phase=Phase.CELL), Metric.TTFT_DERIVED_MS, ttft))

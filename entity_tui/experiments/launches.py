@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from entity_tui.engine.command_lines import bench_argv, completion_argv, engine_env, perplexity_argv
 from entity_tui.experiments.arms import Arm, PhaseSetting
+from entity_tui.experiments.counter_rows import counted
 from entity_tui.experiments.flatplan import Launch
 from entity_tui.experiments.plan import Plan
 from entity_tui.records.schema import Phase
@@ -46,7 +47,7 @@ def bench_launch(
     )
     return Launch(
         phase=phase,
-        argv=argv,
+        argv=counted(argv, plan.options),
         threads=setting.threads,
         mask=mask_text(setting.mask),
         env=engine_env(folder, arm.env),
