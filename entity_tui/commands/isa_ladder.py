@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @device_options
+@click.option("--threads", type=click.IntRange(1, 64), help="Threads of every rung; the automatic width otherwise.")
 @plan_options
 @run_options
 @click.pass_context
@@ -25,25 +26,25 @@ def command(ctx: click.Context, /, **values: Any) -> None:
 
     Outcomes: measured, not supported (the loader refused this CPU), could not start (a missing library).
     """
+    threads = values.pop("threads")
     choices = choices_of(values)
     options = run_options_of(values)
 
     async def use(transport: Transport) -> int:
-        return await _climb(transport, options, choices)
+        return await _climb(transport, options, choices, str(threads) if threads else "auto")
 
     ctx.exit(with_device(options.device, use, speed=options.speed))
 
 
-async def _climb(transport: Transport, options: RunOptions, choices: Choices) -> int:
+async def _climb(transport: Transport, options: RunOptions, choices: Choices, threads: str) -> int:
     from entity_tui.commands.plan_run import ready_device, run_ready
     from entity_tui.experiments.isa_ladder import Rung, climb, ladder_folder, ladder_plan, stage
 
     ready = await ready_device(transport, options)
     engine = ready.setting.engine
     folder = ladder_folder(transport, engine) if options.dry_run else await stage(transport, engine)
-    code, results = await run_ready(
-        transport, ready, options, ladder_plan(ready.setting, choices, folder), refused_is_failure=False
-    )
+    plan = ladder_plan(ready.setting, choices, folder, threads=threads)
+    code, results = await run_ready(transport, ready, options, plan, refused_is_failure=False)
     if not results:
         return code
     rungs = climb(results[-1].plan, results[-1].rows, ready.facts)

@@ -104,15 +104,10 @@ async def stage(transport: Transport, engine: EngineRef) -> str:
     return folder
 
 
-def arm_name(variant: str) -> str:
-    """The arm of a variant: its own name, which is a valid arm name."""
-    return variant
-
-
-def ladder_plan(setting: Setting, choices: Choices, folder: str) -> Plan:
+def ladder_plan(setting: Setting, choices: Choices, folder: str, *, threads: str = "auto") -> Plan:
     """Every shipped variant as an arm, in seeded blocks, descriptive; `folder` holds the staged rungs."""
     specs = tuple(
-        ArmSpec(arm_name(variant), variant, placement="fastest", engine=f"{folder}/{variant}")
+        ArmSpec(variant, variant, threads=threads, placement="fastest", engine=f"{folder}/{variant}")
         for variant in setting.engine.variants
     )
     if not specs:

@@ -80,7 +80,7 @@ async def test_the_ladder_of_a_real_engine_ends_where_its_loader_does(
     async with on_phone(phone, adb_server, tmp_path / "runs", model=smollm2) as bench:
         folder = await stage(bench.transport, bench.ready.setting.engine)
         choices = Choices(**{**SHORT, "n_prompt": 16, "n_gen": 8, "blocks": 1})
-        plan = ladder_plan(bench.ready.setting, choices, folder)
+        plan = ladder_plan(bench.ready.setting, choices, folder, threads="1")
         result = await bench.run(plan)
         rungs = climb(plan, result.rows, bench.ready.facts)
     assert len(rungs) == 7
