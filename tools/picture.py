@@ -40,7 +40,7 @@ async def ready(session: Session, pilot: Pilot[None], seconds: float) -> None:
 
 async def during(session: Session, pilot: Pilot[None], arm: str) -> None:
     """Wait until the samples show an arm's load on the fastest cores, with the loader's line seen."""
-    for _ in range(900):
+    for _ in range(3_000):
         if isinstance(pilot.app.screen, ConfirmScreen):
             await pilot.press("enter")
         current = session.run.current if session.run else None

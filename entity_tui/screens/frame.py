@@ -206,7 +206,17 @@ class Frame(Screen[None]):
     # -- the clock -------------------------------------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Draw what is new. Widgets compare, so a tick without news paints nothing."""
+        """Draw what is new. Widgets compare, so a tick without news paints nothing.
+
+        A mistake in drawing one value must not end a session with a run in it: it is written down, once, with its
+        traceback in the log file, and the next tick tries again.
+        """
+        try:
+            self._draw()
+        except Exception as error:
+            self.entity.drawing_failed(error)
+
+    def _draw(self) -> None:
         if len(self.children) < self._panel_count or not self._panel_count or not self.size.area:
             return
         kind = self.size_class

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Coroutine, Mapping
@@ -33,6 +34,8 @@ class TalkingApp(App[None]):
         self._said: deque[float] = deque(maxlen=MESSAGES_AT_ONCE)
         self._errors_shown = 0
         self._path = ""
+        self.drawing_errors: list[str] = []
+        """Mistakes of our own that were met while drawing, each once."""
 
     def say(self, text: str, *, level: Level = Level.INFO, log: bool = False) -> None:
         """A short message for five seconds, three at most; `log` also writes it down."""
@@ -61,6 +64,15 @@ class TalkingApp(App[None]):
         self._errors_shown = 0
         self.clear_notifications()
         return True
+
+    def drawing_failed(self, error: Exception) -> None:
+        """Write down a mistake of our own in drawing, once for each kind."""
+        kind = f"{type(error).__name__}: {error}"
+        if kind in self.drawing_errors:
+            return
+        self.drawing_errors.append(kind)
+        logging.getLogger("entity_tui.screens").error("a panel could not be drawn", exc_info=error)
+        self.session.log.error("interface", plain(f"a panel could not be drawn: {kind}; please report the log file"))
 
     def show_path(self, path: str) -> None:
         """Say where a file went; the next `y` copies the path."""

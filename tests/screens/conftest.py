@@ -36,5 +36,6 @@ def stage() -> Stage:
             app.paint()
             await pilot.pause()
             yield app, pilot
+            assert app.drawing_errors == []
 
     return opened

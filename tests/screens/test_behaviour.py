@@ -170,6 +170,23 @@ async def test_an_error_stays_until_esc_and_is_in_the_log(stage: Stage) -> None:
         assert not app._notifications
 
 
+async def test_a_mistake_in_drawing_is_written_down_once_and_the_screen_goes_on(stage: Stage) -> None:
+    """A session with a run in it does not end because a value cannot be drawn."""
+    session = live_phone()
+    async with stage(session, "dashboard") as (app, pilot):
+        good = session.view.facts
+        session.set(facts=object())
+        app.paint()
+        app.paint()
+        assert len(app.drawing_errors) == 1
+        assert session.log.tail(1)[0].level is Level.ERROR
+        session.set(facts=good)
+        app.paint()
+        await pilot.pause()
+        assert "Cortex-A78" in page(app)
+        app.drawing_errors.clear()
+
+
 async def test_at_most_three_messages_stand_at_once(stage: Stage) -> None:
     """More would cover what they are about."""
     async with stage(live_phone(), "dashboard") as (app, pilot):
