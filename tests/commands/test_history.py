@@ -123,6 +123,17 @@ def test_reanalyse_takes_a_folder_and_writes_what_is_missing(data: Path) -> None
     assert as_json("reanalyse", "run1", "--json")["changed"] == []
 
 
+def test_reanalyse_takes_the_rows_as_stored_where_the_plan_is_of_another_version(data: Path) -> None:
+    folder = data / "runs" / "run1"
+    (folder / "plan.json").write_text('{"comparisons": [], "blocks": 3, "schema": 99}')
+    (folder / "device.json").write_text("{}")
+    (folder / "journal").write_text("entity-journal 1\n")
+    done = CliRunner().invoke(cli, ["reanalyse", "run1"], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "the rows are taken as stored" in done.stderr
+    assert (folder / "tables.csv").exists()
+
+
 def test_report_writes_one_page(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     run("report", "run1", "--output", str(page), "--no-pictures")
