@@ -101,7 +101,13 @@ class Services:
 
     async def _output_v2(self, stream: Stream, output: list[tuple[int, int]], running: Running) -> None:
         """Both streams to their ends, then the exit code, as adbd does it."""
-        await asyncio.gather(*(copy_out(stream, descriptor, packet_id) for packet_id, descriptor in output))
+        copies = [asyncio.create_task(copy_out(stream, descriptor, packet_id)) for packet_id, descriptor in output]
+        try:
+            await asyncio.gather(*copies)
+        finally:  # gather leaves the others running when one fails
+            for copy in copies:
+                copy.cancel()
+            await asyncio.gather(*copies, return_exceptions=True)
         code = await running.done
         await stream.send(packet(ID_EXIT, bytes([code & 0xFF])))
 
