@@ -14,7 +14,7 @@ from tests.fixtures.tools import need_tool
 from tests.sim.adb_client import Client
 
 
-@pytest.fixture(params=["distribution", "adbutils"])
+@pytest.fixture(params=["distribution", pytest.param("adbutils", marks=pytest.mark.long)])
 async def adb(request: pytest.FixtureRequest, demo_phone: DemoPhone) -> Client:
     """Each of the two adb programs with a server of its own kind, connected to one phone."""
     new = request.param == "adbutils"

@@ -16,7 +16,7 @@ from tests.sim.inside_phone import running, sh
 
 MOVING = ("scaling_cur_freq", "scaling_max_freq", "/online", "/offline", "affected_cpus")
 """What a running phone changes; the texts of a machine stand still otherwise."""
-FEW = ("pixel-8", "galaxy-c9-pro", "hwloc-gb10", "freqbench-zuma", "capacity-unisoc", "xiaomi-redmi-note-3")
+FEW = ("pixel-8", "galaxy-c9-pro", "hwloc-gb10")
 EVERY = sorted(path.stem for path in SHARED.glob("devices/*.json") if path.stem != "devicetree_facts")
 
 

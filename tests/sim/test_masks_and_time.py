@@ -49,7 +49,7 @@ async def test_a_mask_is_seen_by_the_command_and_inherited_by_its_children(shell
 async def test_the_stand_in_engine_shows_all_its_threads_busy_inside_its_mask(shell: str, tools: str) -> None:
     need(shell, tools)
     watch = (
-        f"taskset f0 {BENCH} -p 0 -n 400 -r 1 -t 4 >/data/local/tmp/out 2>&1 & p=$!; n=0; "
+        f"taskset f0 {BENCH} -p 0 -n 9000 -r 1 -t 4 >/data/local/tmp/out 2>&1 & p=$!; n=0; "
         "while [ $n -lt 200 ]; do set -- /proc/$p/task/*; [ $# -ge 4 ] && break; sleep 0.5; n=$((n+1)); done; "
         "sleep 10; for t in /proc/$p/task/*; do while read -r k v; do "
         "case $k in Cpus_allowed_list:) echo mask $v;; esac; done <$t/status; read -r s <$t/stat; echo stat $s; done; "
