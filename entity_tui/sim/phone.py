@@ -11,6 +11,7 @@ import uuid
 from dataclasses import replace
 from pathlib import Path
 
+from entity_tui.errors import UsageError
 from entity_tui.sim.adbd import Adbd
 from entity_tui.sim.clock import PhoneClock
 from entity_tui.sim.enclosure import Enclosure, EnclosureKind, enclose
@@ -75,6 +76,8 @@ class Phone:
         lend_engine: bool = False,
         lend_model: Path | None = None,
     ) -> None:
+        if speed != int(speed) or not 1 <= speed <= 1000:
+            raise UsageError(f"a clock cannot run {speed:g} times as fast", fix="a whole number from 1 to 1000")
         image = with_cpu(image, qemu_cpu) if qemu_cpu else image
         self.image = image
         self.qemu_cpu = qemu_cpu
@@ -117,7 +120,7 @@ class Phone:
         return str(root) if self.enclosure.kind is EnclosureKind.PREFIX else f"/proc/{self.enclosure.pid}/root{root}"
 
     async def start(self, port: int = 0) -> None:
-        """Boot the phone and listen. Raises UsageError, NoShell, EnclosureFailed, or OSError for a port in use."""
+        """Boot the phone and listen. Raises UsageError (also for a port in use), NoShell, EnclosureFailed."""
         root = self.folder / "root"
         with tempfile.TemporaryDirectory(prefix="entity-engine-") as unpacked:
             engine = unpack(self._engine, Path(unpacked)) if self._engine else None
@@ -136,7 +139,14 @@ class Phone:
         self._last_uptime_s = self.clock.uptime_s()
         self._tasks.append(asyncio.create_task(self._move()))
         self.workload.listen()
-        await self.adbd.listen(port)
+        try:
+            await self.adbd.listen(port)
+        except OSError as error:
+            raise UsageError(
+                f"port {port} cannot be listened on",
+                detail=error.strerror or "",
+                fix="name another --port, or 0 for a free one",
+            ) from error
 
     def environment(self) -> dict[str, str]:
         """What a shell of the phone starts with."""

@@ -7,8 +7,11 @@ import os
 
 import pytest
 
+from entity_tui.errors import UsageError
 from entity_tui.sim.enclosure import EnclosureKind
 from entity_tui.sim.launch import DemoPhone
+from entity_tui.sim.phone import Phone
+from entity_tui.sim.profile import load_image
 from entity_tui.transport.adb_server import AdbServer
 from tests.fixtures.tools import need_tool, until
 from tests.sim.adb_client import Client
@@ -89,3 +92,27 @@ async def test_a_phone_leaves_no_folder_and_no_process() -> None:
         return not os.path.exists(f"/proc/{init}")
 
     await until(gone)
+
+
+async def test_a_port_in_use_and_a_broken_clock_factor_are_explained() -> None:
+    async with running() as phone:
+        port = int(phone.adbd.address.rpartition(":")[2])
+        other = Phone(load_image("octa-a53"))
+        with pytest.raises(UsageError, match=f"port {port}"):
+            await other.start(port)
+        await other.stop()
+        assert not other.folder.exists()
+    with pytest.raises(UsageError, match=r"2\.5 times"):
+        Phone(load_image("octa-a53"), speed=2.5)
+
+
+async def test_a_killed_phones_folder_is_swept_by_the_next_one() -> None:
+    async with running() as witness:
+        left = witness.folder.parent / "entity-sim-left-behind"
+        left.mkdir()
+        dead = await asyncio.create_subprocess_exec("true")
+        await dead.wait()
+        (left / "pid").write_text(str(dead.pid))
+        async with running():
+            assert not left.exists()
+            assert witness.folder.exists()
