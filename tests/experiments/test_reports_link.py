@@ -101,7 +101,12 @@ async def test_dogu_341_unauthorized_says_what_to_tap_and_absent_says_what_to_pl
 
         await until(asks, within_s=30)
         await demo_phone.ctl("authorize")
-        assert (await bench.transport.run(["true"], timeout_s=30)).ok if await state() is DeviceState.READY else True
+
+        async def answers() -> bool:
+            return await state() is DeviceState.READY
+
+        await until(answers, within_s=30)
+        assert (await bench.transport.run(["true"])).ok
     states = (DeviceState.ABSENT, DeviceState.OFFLINE, DeviceState.UNAUTHORIZED, DeviceState.LOST)
     assert len({FIXES[item] for item in states}) == 4
     assert "tap Allow" in FIXES[DeviceState.UNAUTHORIZED]
