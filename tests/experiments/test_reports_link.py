@@ -1,8 +1,10 @@
-"""Public reports about links, recreated on a demo phone behind a real adb server: the run belongs to the phone."""
+"""Public reports about links, recreated on real links: the run belongs to the phone, and the interface never waits."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,9 +15,11 @@ from entity_tui.sim.launch import DemoPhone
 from entity_tui.transport.adb_host import list_devices
 from entity_tui.transport.adb_server import AdbServer
 from entity_tui.transport.adb_wire import FIXES, ServerAddress
-from entity_tui.transport.base import DeviceState
+from entity_tui.transport.base import DeviceState, TransportError
 from tests.experiments.live_bed import Bench, on_phone
+from tests.fixtures.ssh import SshServer
 from tests.fixtures.tools import until
+from tests.fixtures.wire import Wire
 
 pytestmark = pytest.mark.long
 WELL = {"ok", "warmup", "foreign_load", "throttled"}
@@ -110,3 +114,28 @@ async def test_dogu_341_unauthorized_says_what_to_tap_and_absent_says_what_to_pl
     states = (DeviceState.ABSENT, DeviceState.OFFLINE, DeviceState.UNAUTHORIZED, DeviceState.LOST)
     assert len({FIXES[item] for item in states}) == 4
     assert "tap Allow" in FIXES[DeviceState.UNAUTHORIZED]
+
+
+async def test_asyncssh_321_a_swallowed_ssh_link_trips_within_15_seconds_and_nothing_else_waits(
+    ssh_server: SshServer, wires: Callable[[int], Awaitable[Wire]]
+) -> None:
+    wire = await wires(ssh_server.port)
+    loop = asyncio.get_running_loop()
+    ticks: list[float] = []
+
+    def frame() -> None:
+        ticks.append(loop.time())
+        loop.call_later(0.05, frame)
+
+    async with ssh_server.transport(through=wire.port) as link:
+        assert (await link.run(["true"])).ok
+        wire.clog()
+        frame()
+        began = loop.time()
+        with pytest.raises(TransportError) as caught:
+            await link.run(["true"], timeout_s=60.0)
+        passed = loop.time() - began
+        wire.heal()
+    assert passed < 15
+    assert caught.value.retry
+    assert max(later - earlier for earlier, later in pairwise(ticks)) < 2, "the event loop went on all the while"
