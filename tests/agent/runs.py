@@ -103,10 +103,10 @@ class Bench:
             start_new_session=True,
         )
 
-    def run(self, what: RunnerPlan, *, text: str = "", timeout_s: float = 30.0, **env: str) -> Ran:
+    def run(self, what: RunnerPlan, *, text: str = "", **env: str) -> Ran:
         """The runner from start to end."""
         process = self.start(what, text=text, **env)
-        said, error = process.communicate(timeout=timeout_s)
+        said, error = process.communicate(timeout=40)
         return self.read(what, process.returncode, error, said)
 
     def read(self, what: RunnerPlan, code: int = 0, error: str = "", said: str = "") -> Ran:
