@@ -13,7 +13,7 @@ REDACTED = "REDACTED"
 
 _PRIVATE_PROP = re.compile(
     r"serial(?!_)|serial_?n|imei|imsi|meid|iccid|(?:^|[._])(?:esn|msisdn|iin|did)(?:$|[._])|macaddr|mac_addr|btmac|wifimac"
-    r"|bdaddr|bluetooth\.(?:address|name)|bt\.name|ssid|hostname|ipaddr|gateway|\bdns\d?$|dhcp\.|domain$|server$"
+    r"|bdaddr|bluetooth\.(?:address|name)|bt\.name|ssid|hostname|ipaddr|gateway|\bdns\d?$|dhcp\."
     r"|account|e-?mail|phone\.?number|line1|gsm\.(?:operator|sim)\.|(?:^|[._])uuid$|cpuid$|chip_?id$|unique|device\.?name$"
     r"|androidid|android_id|advertis|wifi\.interface\.mac|timezone$|persist\.sys\.(?:locale|language|country)",
     re.IGNORECASE,

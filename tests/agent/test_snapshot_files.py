@@ -135,6 +135,20 @@ def test_redacting_leaves_everything_measured_alone() -> None:
                 assert again.files[source] == reading, (path.name, source)
 
 
+def test_properties_that_name_nobody_stay() -> None:
+    kept = {
+        "init.svc.audioserver": "running",
+        "init.svc.adbd": "running",
+        "ro.product.model": "Pixel 8",
+        "ro.product.cpu.abilist": "arm64-v8a",
+        "dalvik.vm.isa.arm64.variant": "cortex-a55",
+        "ro.build.version.sdk": "34",
+        "ro.soc.model": "Tensor G3",
+        "ro.board.platform": "zuma",
+    }
+    assert redact(Snapshot(props=kept)).props == kept
+
+
 def test_redacting_twice_changes_nothing_more() -> None:
     snapshot = Snapshot(files={p: Reading(p, Outcome.OK, t) for p, (t, _) in TEXTS.items()}, props=SECRETS)
     assert redact(redact(snapshot)) == redact(snapshot)
