@@ -125,10 +125,10 @@ def ladder_plan(setting: Setting, choices: Choices, folder: str, *, threads: str
     return replace(plan, cells=plan.cells[1:])
 
 
-def predictions(facts: Facts, variants: Sequence[str]) -> Mapping[str, bool | None]:
-    """Whether each variant can run on this CPU, by name; None where the list or the features are unknown."""
-    found: dict[str, bool | None] = dict.fromkeys(variants)
-    known = next((listed for name in variants if (listed := list_for(name)) is not None), None)
+def predictions(facts: Facts, engine: EngineRef) -> Mapping[str, bool | None]:
+    """Whether each variant of an engine can run on this CPU, by name; None where list or features are unknown."""
+    found: dict[str, bool | None] = dict.fromkeys(engine.variants)
+    known = list_for(engine.variant_list)
     if known is not None:
         verdicts, _ = judge(facts.isa, known)
         found.update({item.name: item.eligible for item in verdicts if item.name in found})
@@ -137,7 +137,7 @@ def predictions(facts: Facts, variants: Sequence[str]) -> Mapping[str, bool | No
 
 def climb(plan: Plan, rows: Sequence[Row], facts: Facts) -> tuple[RungResult, ...]:
     """The ladder's table: one rung a variant, in the engine's order."""
-    expected = predictions(facts, [arm.arm_id for arm in plan.arms])
+    expected = predictions(facts, plan.engine)
     found: list[RungResult] = []
     for arm in plan.arms:
         mine = [row for row in rows if row.arm == arm.arm_id]

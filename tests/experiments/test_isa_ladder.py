@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from entity_tui.device.isa import IsaFeatures, from_names
 from entity_tui.experiments.build import Choices
-from entity_tui.experiments.isa_ladder import Rung, RungResult, climb, ladder_plan, stage
+from entity_tui.experiments.isa_ladder import Rung, RungResult, climb, ladder_plan, predictions, stage
+from entity_tui.experiments.rebuild import rows_of_cell
 from entity_tui.transport.adb_server import AdbServer
 from tests.experiments.bed import bench_line, cell, context, four_plus_four, launch, setting
 from tests.experiments.live_bed import SHORT, on_phone
@@ -17,10 +20,6 @@ from tests.fixtures.tools import need_shared, need_tool
 
 
 def test_a_refused_variant_is_not_supported_and_a_missing_library_could_not_start() -> None:
-    from dataclasses import replace
-
-    from entity_tui.experiments.rebuild import rows_of_cell
-
     engine = replace(setting(four_plus_four()).engine, variants=("android_armv8.0_1", "android_armv9.0_1", "broken"))
     phone = replace(setting(four_plus_four()), engine=engine)
     plan = ladder_plan(phone, Choices(seed=1, n_prompt=0, n_gen=8, blocks=1), "/l")
@@ -39,6 +38,17 @@ def test_a_refused_variant_is_not_supported_and_a_missing_library_could_not_star
         Rung.NOT_SUPPORTED,
         Rung.COULD_NOT_START,
     ]
+
+
+def test_each_rung_is_predicted_from_the_features_of_this_cpu() -> None:
+    names = frozenset({"asimd", "asimddp", "fphp", "asimdhp"})
+    isa = IsaFeatures(architecture="arm64", **from_names(names))  # type: ignore[arg-type]
+    phone = setting(four_plus_four())
+    shipped = ("android_armv8.0_1", "android_armv8.2_2", "android_armv8.6_1")
+    engine = replace(phone.engine, variants=shipped, variant_list="android")
+    found = predictions(replace(phone.facts, isa=isa), engine)
+    assert dict(found) == {"android_armv8.0_1": True, "android_armv8.2_2": True, "android_armv8.6_1": False}
+    assert set(predictions(phone.facts, replace(engine, variant_list="unknown")).values()) == {None}
 
 
 @pytest.mark.parametrize(
