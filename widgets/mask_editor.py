@@ -110,8 +110,11 @@ class MaskEditor(Panel):
     def _clusters(self, step: int, wide: bool) -> Line:
         parts = [" " * NAME_CELLS]
         for group in self.value.groups:
-            words = f"{group.label}  {group.name}" if wide else group.name.removeprefix("Cortex-")
-            parts.append(left(cut(words, step * len(group.cpus) + 3), step * len(group.cpus) + 4))
+            room = step * len(group.cpus) + 3
+            short = group.name.removeprefix("Cortex-")
+            forms = (f"{group.label}  {group.name}", f"{group.label} {short}", group.label) if wide else (short,)
+            words = next((form for form in forms if len(form) <= room), forms[-1])
+            parts.append(left(cut(words, room), step * len(group.cpus) + 4))
         return muted("".join(parts))
 
     def _numbers(self, step: int) -> Line:

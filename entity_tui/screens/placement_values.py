@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from entity_tui.device.cpu_lists import parse_cpu_list
 from entity_tui.device.topology import Topology
 from entity_tui.experiments.live import ArmRow, PairRow, RunView
 from entity_tui.screens.run_values import mask_words, two
@@ -36,19 +37,17 @@ def planned_rows(topology: Topology) -> tuple[PlacementRow, ...]:
     return tuple(rows)
 
 
-def cpus_of(mask: str) -> frozenset[int]:
-    """The CPUs of a hexadecimal mask; other text has none."""
-    try:
-        bits = int(mask.removeprefix("0x"), 16)
-    except ValueError:
-        return frozenset()
-    return frozenset(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1)
+def cpus_of(words: str, every: frozenset[int]) -> frozenset[int]:
+    """The CPUs of a mask as a run's table writes it: `all`, a list such as `4-7` or `4,7`, or `-` for none set."""
+    if words in ("all", "-"):
+        return every
+    return frozenset(parse_cpu_list(words) or ())
 
 
 def measured_row(arm: ArmRow, pairs: Sequence[PairRow], every: frozenset[int]) -> PlacementRow:
     """A placement as the run has it, with what the kernel said of it."""
     pair = next((each for each in pairs if each.arm == arm.arm), None)
-    cpus = cpus_of(arm.decode_mask)
+    cpus = cpus_of(arm.decode_mask, every)
     return PlacementRow(
         plain(arm.arm),
         plain(arm.label or arm.arm),
@@ -86,7 +85,7 @@ def pair_value(pair: PairRow) -> PairValue:
         pair.prompt_tok_s,
         pair.tok_per_w,
         pair.moves_per_s,
-        plain(pair.verdict),
+        "" if pair.arm == pair.baseline else plain(pair.verdict),
         baseline=pair.arm == pair.baseline,
     )
 

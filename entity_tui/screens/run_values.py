@@ -47,7 +47,7 @@ def arm_value(arm: ArmRow, current: str, phase_words: str) -> ArmValue:
     return ArmValue(
         plain(arm.label or arm.arm),
         threads,
-        two(mask_words(arm.decode_mask), mask_words(arm.prefill_mask)),
+        two(plain(arm.decode_mask), plain(arm.prefill_mask)),
         arm.done,
         arm.planned,
         arm.decode_tok_s,

@@ -220,14 +220,14 @@ def picker_rows() -> tuple[DeviceRow, ...]:
 def a_run() -> RunView:
     """A run of five arms in its last block."""
     arms = (
-        ArmRow("naive", "naive", 8, 8, "ff", "ff", 3, 3, 13.8, 0.3, 287, 6, 1_856, 3.91, 3.53, "", "done", "", False),
+        ArmRow("naive", "naive", 8, 8, "all", "all", 3, 3, 13.8, 0.3, 287, 6, 1_856, 3.91, 3.53, "", "done", "", False),
         ArmRow(
             "threads_only",
             "threads_only",
             4,
             4,
-            "ff",
-            "ff",
+            "all",
+            "all",
             3,
             3,
             26.3,
@@ -242,9 +242,9 @@ def a_run() -> RunView:
             "",
             False,
         ),
-        ArmRow("optimized", "optimized", 4, 4, "f0", "f0", 2, 3, 27.6, 0.2, 506, 4, 1_048, 3.58, 7.71, "", "running"),
-        ArmRow("efficiency", "efficiency", 4, 4, "f", "f", 2, 3, 22.5, 0.4, 330, 5, 1_596, 3.40, 6.62),
-        ArmRow("naive_aa", "naive_aa", 8, 8, "ff", "ff", 2, 3, 13.9, 0.4, 288, 5, 1_850, 3.90, 3.56),
+        ArmRow("optimized", "optimized", 4, 4, "4-7", "4-7", 2, 3, 27.6, 0.2, 506, 4, 1_048, 3.58, 7.71, "", "running"),
+        ArmRow("efficiency", "efficiency", 4, 4, "0-3", "0-3", 2, 3, 22.5, 0.4, 330, 5, 1_596, 3.40, 6.62),
+        ArmRow("naive_aa", "naive_aa", 8, 8, "all", "all", 2, 3, 13.9, 0.4, 288, 5, 1_850, 3.90, 3.56),
     )
     gates = (
         GateLine("battery", True, "battery 82 % discharging"),
@@ -290,13 +290,13 @@ def a_run() -> RunView:
 def a_placement() -> RunView:
     """A finished comparison of three placements."""
     pairs = (
-        PairRow("scheduler", "scheduler", 6, 18.1, 17.2, 18.6, None, None, None, 127, 4.71, 38, "", "ff", True),
+        PairRow("scheduler", "scheduler", 6, 18.1, 17.2, 18.6, None, None, None, 127, 4.71, 38, "baseline", "ff", True),
         PairRow(
             "perf_cores", "scheduler", 6, 18.2, 18.1, 18.3, 0.007, -0.006, 0.020, 128, 4.80, 0, "equivalent", "f0", True
         ),
         PairRow("little_only", "scheduler", 4, 6.4, 6.3, 6.4, -0.646, -0.653, -0.639, 41, 3.02, 0, "slower", "f", True),
     )
-    masks = {"scheduler": "ff", "perf_cores": "f0", "little_only": "f"}
+    masks = {"scheduler": "all", "perf_cores": "4-7", "little_only": "0-3"}
     arms = tuple(
         ArmRow(arm, arm.replace("_", " "), 4, 4, mask, mask, 6, 6, word="done", provisional=False)
         for arm, mask in masks.items()
