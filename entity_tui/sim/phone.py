@@ -26,7 +26,7 @@ from entity_tui.sim.services import Services
 from entity_tui.sim.tree import ENGINE_FOLDER, build_tree, choose_programs
 from entity_tui.sim.workload import Workload
 
-AWAKE_TICK_S, ASLEEP_TICK_S = 0.01, 0.1
+AWAKE_TICK_S, ASLEEP_TICK_S = 0.01, 0.2
 REFRESH_S = 0.05
 """How often, in this computer's time, everything but the uptime is written."""
 FOLDER_PREFIX = "entity-sim-"
