@@ -12,6 +12,15 @@ owner=
 cell_dir=
 pid=
 choose_clock
+case $clock in
+date_*)
+	# Termux: no /proc/uptime, and a dash that has no clock of its own. Its bash has one, and a wait without a fork.
+	if [ -z "${ENTITY_AGAIN-}" ] && have bash; then
+		export ENTITY_AGAIN=yes
+		exec bash "$0" "$@"
+	fi
+	;;
+esac
 choose_waiter_fifo "$run/.wait.$$"
 limit=20
 no_proc=

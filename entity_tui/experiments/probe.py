@@ -17,6 +17,11 @@ from entity_tui.transport.base import Transport
 
 PROBE_TIMEOUT_S = 60.0
 
+_CHOOSE_SHELL = """{ read -r x </proc/uptime; } 2>/dev/null || { command -v bash >/dev/null && exec bash -c "$@"; }
+exec sh -c "$@"
+"""
+"""Termux has no /proc/uptime, and its dash no clock of its own; its bash has one, and a wait without a fork."""
+
 
 class ProbeFailed(EntityError):
     """The device ran the probe but its answer holds nothing; its own words are in `detail`."""
@@ -64,7 +69,7 @@ async def sample_stream(
     """
     parser = parser or SampleParser()
     arguments = [max(1, round(100 / hz)), count, round(thermal_s * 100), round(battery_s * 100)]
-    argv = ["sh", "-c", script("sampler"), "entity-sampler", *map(str, arguments)]
+    argv = ["sh", "-c", _CHOOSE_SHELL, "choose", script("sampler"), "entity-sampler", *map(str, arguments)]
     async with transport.stream(argv) as lines:
         async for line in lines:
             sample = parser.feed(line)

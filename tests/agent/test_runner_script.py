@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from entity_tui.device.probe_text import parse_probe
 from entity_tui.experiments.flatplan import GatePlan, SampleNode
 from entity_tui.records.journal import EventKind, GateEvent, GateOutcome
 from tests.agent.runs import OPEN_GATE, Bench, cell, kinds, plan, sh
-from tests.agent.toolsets import put_files
+from tests.agent.toolsets import make_toolset, put_files
 from tests.fixtures.tools import need_tool, until
 
 BUSY = "n=0; while [ $n -lt 60000 ]; do n=$((n+1)); done; echo ok"
@@ -201,3 +202,20 @@ def test_limits_hold_where_there_is_no_proc(phone_bench: Bench, tmp_path: Path) 
     ran = phone_bench.run(what, text=text.replace(asks, "no_proc=yes"), bin=str(tmp_path / "bin"))
     assert ran.states == ["timeout", "workload_error"]
     assert ran.cells[1].launches[0].exit_code == 3
+
+
+def test_where_the_boot_clock_is_denied_a_shell_with_a_clock_of_its_own_is_taken(
+    tmp_path: Path, tool_folder: Path
+) -> None:
+    bench = Bench(make_toolset("dash", "coreutils", tool_folder / "coreutils"), tmp_path / "entity")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/bash").symlink_to(need_tool("bash"))
+    put_files(tmp_path / "device", {"/proc/loadavg": "1 1 1 1/1 1\n"})
+    what = plan(cell(1, sh("sleep 0.3")), cell(2, sh("kill -KILL $$")))
+    ran = bench.run(what, ENTITY_PREFIX=str(tmp_path / "device"), bin=str(tmp_path / "bin"))
+    start = ran.events[0].fields
+    assert (start["shell"], start["clock"], start["wait"]) == ("bash", "epoch", "read")
+    assert (ran.states, ran.error) == (["ok", "killed_oom"], "")
+    assert abs(ran.events[0].t_boot_s - time.time()) < 60
+    launch = ran.cells[0].launches[0]
+    assert 0.2 <= launch.t_end_s - launch.t_start_s < 10
