@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "models": ("models", "What is in a model file, and which ones the device has."),
     "monitor": ("monitor", "Stream what the device measures of itself."),
     "observer": ("observer", "What does the instrument cost?"),
+    "pair": ("pair", "Pair a phone over Wi-Fi, by code or QR."),
     "placement": ("placement", "Should threads be pinned on this device?"),
     "portability": ("portability", "Which mechanisms this target really exposes."),
     "predict": ("predict", "How fast will a model be, before it is there?"),

@@ -7,8 +7,8 @@ import secrets
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
-from entity_tui.transport.adb_wire import AdbRefused, ServerAddress, dial, query, state_of
-from entity_tui.transport.base import DeviceState, LinkLost
+from entity_tui.transport.adb_wire import ANSWER_TIMEOUT_S, AdbRefused, ServerAddress, dial, query, state_of
+from entity_tui.transport.base import DeviceState, LinkLost, Unsupported
 
 _DETAILS = re.compile(r"\b(usb|product|model|device|transport_id):(\S+)")
 _ROW = re.compile(
@@ -127,9 +127,23 @@ async def disconnect(server: ServerAddress, address: str) -> bool:
     return True
 
 
+async def _newer_service(server: ServerAddress, service: str, timeout_s: float) -> str:
+    """A service that servers before platform-tools 30 do not have. Raises Unsupported for those."""
+    try:
+        return await query(server, service, timeout_s=timeout_s)
+    except AdbRefused as error:
+        if "unknown host service" not in error.detail:
+            raise
+        raise Unsupported(
+            "This adb server is too old to pair",
+            detail=error.detail,
+            fix="Install platform-tools 30 or newer and run `adb kill-server`, or pair over USB.",
+        ) from error
+
+
 async def pair(server: ServerAddress, address: str, code: str) -> str:
     """Pair with a phone that shows `code` under `Pair device with pairing code`; returns the server's words."""
-    words = (await query(server, f"host:pair:{code}:{address}", timeout_s=PAIR_TIMEOUT_S)).strip()
+    words = (await _newer_service(server, f"host:pair:{code}:{address}", PAIR_TIMEOUT_S)).strip()
     if not words.lower().startswith("successfully paired"):
         raise AdbRefused(
             f"Pairing with {address} failed",
@@ -159,7 +173,7 @@ class QrPairing:
 
 async def find_pairing(server: ServerAddress, pairing: QrPairing) -> str | None:
     """`ip:port` where the phone that scanned the code now waits, from the server's mDNS; None when not yet there."""
-    for line in (await query(server, "host:mdns:services")).splitlines():
+    for line in (await _newer_service(server, "host:mdns:services", ANSWER_TIMEOUT_S)).splitlines():
         fields = line.split()
         if len(fields) >= 3 and fields[0] == pairing.name and "_adb-tls-pairing" in fields[1]:
             return fields[2]

@@ -158,6 +158,21 @@ async def test_pairing_speaks_to_the_server_and_reads_its_words() -> None:
             await pair(address, "192.0.2.1:37001", "000000")
 
 
+async def test_a_server_too_old_to_pair_says_so(adb_server: AdbServer) -> None:
+    if "unknown" not in await _words(adb_server):
+        return  # this distribution's adb is new enough
+    with pytest.raises(Unsupported) as caught:
+        await pair(adb_server.address, "127.0.0.1:1", "123456")
+    assert "platform-tools 30" in caught.value.fix
+
+
+async def _words(server: AdbServer) -> str:
+    try:
+        return await query(server.address, "host:mdns:services")
+    except AdbRefused as error:
+        return error.detail
+
+
 async def test_a_phone_that_scanned_the_code_is_found_by_its_name() -> None:
     pairing = QrPairing("entity-0a1b2c3d", "secret")
     assert pairing.payload == "WIFI:T:ADB;S:entity-0a1b2c3d;P:secret;;"
