@@ -17,11 +17,13 @@ from entity_tui.device.snapshot import Snapshot
 from entity_tui.experiments.flatplan import SampleNode
 from entity_tui.experiments.holes import longest_hole
 from entity_tui.experiments.render import BATTERY, sample_nodes
+from entity_tui.experiments.states import state
 from entity_tui.records.schema import Metric, Phase, Row, metric_row
 
 CLOCK_PREFIX = "clock_"
 HEADER = "entity-samples 1 nodes"
 NO_READINGS = "gauge_unreadable"
+IMPLAUSIBLE = "power_implausible"
 FALLEN = 0.90
 """A cluster below this share of its own cap is not running freely."""
 LEAST_READINGS = 20
@@ -143,6 +145,9 @@ class CellPower:
         """
         decode = self.decode
         row = _with_phase(base, Phase.DECODE)
+        if decode is not None and decode.reason == IMPLAUSIBLE:
+            words = "the gauge's reading cannot be a phone's power"
+            row = replace(row, state=IMPLAUSIBLE, state_detail=words, usability=state(IMPLAUSIBLE).usability)
         watts = decode.mean_w if decode is not None and not decode.reason else None
         moved = decode is not None and decode.flag is not GaugeFlag.STATIC
         rate = decode_tok_s / watts if decode_tok_s is not None and watts and moved else None
