@@ -1,7 +1,7 @@
 """Pictures of screens for the documentation: a real session, a screenshot as SVG, and a PNG made by Chromium.
 
-`python -m tools.picture dashboard docs/dashboard` connects to the demo phone, shows the screen, and writes
-`docs/dashboard.svg` and `docs/dashboard.png`. Chromium with Fira Code is exact where other converters lose braille.
+`python tools/picture.py` starts a run on the demo phone, waits for its load, and writes `docs/dashboard.svg` and
+`docs/dashboard.png`; `python tools/picture.py bench docs/bench` does the same for another screen. Chromium with Fira Code is exact where other converters lose braille.
 """
 
 from __future__ import annotations
@@ -136,17 +136,17 @@ def to_png(svg: Path, png: Path) -> None:
 def main() -> int:
     """Take one picture."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("screen")
-    parser.add_argument("target", type=Path, help="path without suffix")
+    parser.add_argument("screen", nargs="?", default="dashboard")
+    parser.add_argument("target", nargs="?", type=Path, default=Path("docs/dashboard"), help="path without suffix")
     parser.add_argument("--device", default="demo:cmf-phone-1")
-    parser.add_argument("--speed", type=float, default=None)
+    parser.add_argument("--speed", type=float, default=8.0)
     parser.add_argument("--theme", default="entity-dark")
     parser.add_argument("--columns", type=int, default=120)
     parser.add_argument("--rows", type=int, default=40)
-    parser.add_argument("--warm", type=float, default=20.0, help="seconds of samples before the keys are pressed")
+    parser.add_argument("--warm", type=float, default=5.0, help="seconds of samples before the keys are pressed")
     parser.add_argument("--wait", type=float, default=1.0, help="seconds after the keys")
-    parser.add_argument("--press", nargs="*", default=[])
-    parser.add_argument("--during", default="", help="wait until this arm decodes")
+    parser.add_argument("--press", nargs="*", default=["b"])
+    parser.add_argument("--during", default="optimized", help="wait until the samples show this arm's load")
     parser.add_argument("--title", default="entity-tui")
     chosen = parser.parse_args()
     svg, png = chosen.target.with_suffix(".svg"), chosen.target.with_suffix(".png")

@@ -74,6 +74,9 @@ class HistoryScreen(StoredRunsScreen):
         self.total = 0
         self._ticks = READ_EVERY_TICKS
         self._problem = ""
+        self._stamp: tuple[object, ...] = ()
+        """What the rows were read for: a store that did not change is not asked again."""
+        self._forced = 0
         self._compared: tuple[str, ...] = ()
         self._marked: tuple[Marked, Marked] | None = None
 
@@ -102,6 +105,12 @@ class HistoryScreen(StoredRunsScreen):
         """Read the runs that match; a half-typed or wrong filter keeps the last rows and says why."""
         try:
             store = self.store()
+            folder = store.runs_directory.stat().st_mtime_ns
+            run = self.session.run
+            stamp = (folder, run.sequence if run else 0, self.filter_words, self.order_name, self._forced)
+            if stamp == self._stamp:
+                return
+            self._stamp = stamp
             store.refresh()
             now = datetime.now(UTC)
             entries = store.select(self.filter_words, now=now, order=self.order_name, limit=LIMIT)
@@ -242,6 +251,7 @@ class HistoryScreen(StoredRunsScreen):
     def reread(self) -> None:
         """Read the store again and draw."""
         self._ticks = READ_EVERY_TICKS
+        self._forced += 1
         self.tick()
 
     def action_open(self) -> None:
