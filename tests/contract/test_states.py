@@ -17,7 +17,7 @@ from entity_tui.transport.adb_server import AdbServer, free_port
 from entity_tui.transport.base import DeviceState, LinkLost, NotReady, RemoteFileError, Transport
 from entity_tui.transport.local import LocalTransport
 from tests.contract.conftest import Faulty
-from tests.fixtures.tools import need_tool, until
+from tests.fixtures.tools import missing, need_tool, until
 
 S = DeviceState
 
@@ -82,6 +82,29 @@ async def test_a_device_that_freezes_is_stale_though_it_is_listed(faulty: Faulty
         assert faulty.link.link_ms is None  # type: ignore[attr-defined]
         faulty.wire.heal()
         await follower.reach(S.READY)
+
+
+async def test_a_host_that_rebooted_behind_ssh_is_told_by_its_boot_id(ssh_servers: Any, tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        missing("only root can give sshd's children another boot id")
+    boot, command = tmp_path / "boot_id", tmp_path / "in-another-boot"
+    boot.write_text("11111111-0000-4000-8000-000000000000\n")
+    command.write_text(
+        f"#!/bin/sh\nexec {need_tool('unshare')} -m sh -c 'mount --bind {boot} /proc/sys/kernel/random/boot_id && "
+        'exec sh -c "$SSH_ORIGINAL_COMMAND"\'\n'
+    )
+    command.chmod(0o755)
+    server = ssh_servers(extra=f"ForceCommand {command}\n")
+    async with server.transport() as link, Follower(link) as follower:
+        await follower.reach(S.READY)
+        assert link.boot_id.startswith("1111")
+        server.stop()
+        await follower.reach(S.OFFLINE, S.LOST)
+        boot.write_text("22222222-0000-4000-8000-000000000000\n")
+        server.start()
+        await until(lambda: S.REBOOTED in follower.seen and follower.seen[-1] is S.READY)
+        assert follower.seen[-2:] == [S.REBOOTED, S.READY]
+        assert link.boot_id.startswith("2222")
 
 
 @pytest.mark.links("ssh", "adb", "adb-new")
