@@ -14,7 +14,7 @@ from entity_tui.records.arms_table import ArmLine
 from entity_tui.records.files import RecordError
 from entity_tui.records.run_directory import RunInfo
 
-INDEX_VERSION = 3
+INDEX_VERSION = 4
 
 RUN_COLUMNS = (
     "session_id",
@@ -56,6 +56,9 @@ CREATE INDEX IF NOT EXISTS runs_in_flight ON runs (session_id) WHERE state = 'ru
 CREATE TABLE IF NOT EXISTS arms (session_id TEXT PRIMARY KEY, arms TEXT NOT NULL) WITHOUT ROWID;
 """
 
+
+MOST_PARAMETERS = 500
+"""Fewer than any build of SQLite allows in one statement."""
 
 RUNNING = "SELECT session_id FROM runs WHERE state = 'running'"
 
@@ -204,17 +207,25 @@ class Index:
                 f"SELECT {', '.join(RUN_COLUMNS)} FROM runs WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?",
                 (*parameters, limit, offset),
             ).fetchall()
-            return tuple(_entry(row, self._arms_of(str(row[0]))) for row in rows)
+            arms = self._arms_of([str(row[0]) for row in rows])
+        return tuple(_entry(row, arms.get(str(row[0]), ())) for row in rows)
 
     def running(self) -> tuple[str, ...]:
         """The sessions that the index believes to be in flight."""
         with self._lock:
             return tuple(str(row[0]) for row in self._connection.execute(RUNNING))
 
-    def _arms_of(self, session_id: str) -> tuple[ArmLine, ...]:
-        found = self._connection.execute("SELECT arms FROM arms WHERE session_id = ?", (session_id,)).fetchone()
-        lines = json.loads(found[0]) if found else []
-        return tuple(ArmLine(**{**item, "flags": tuple(item["flags"])}) for item in lines)
+    def _arms_of(self, session_ids: Sequence[str]) -> dict[str, tuple[ArmLine, ...]]:
+        found: dict[str, tuple[ArmLine, ...]] = {}
+        for start in range(0, len(session_ids), MOST_PARAMETERS):
+            some = session_ids[start : start + MOST_PARAMETERS]
+            marks = ", ".join("?" for _ in some)
+            for session_id, text in self._connection.execute(
+                f"SELECT session_id, arms FROM arms WHERE session_id IN ({marks})", tuple(some)
+            ):
+                lines = ({**item, "flags": tuple(item["flags"])} for item in json.loads(text))
+                found[str(session_id)] = tuple(ArmLine(**line) for line in lines)
+        return found
 
 
 def _values(info: RunInfo, arms: Sequence[ArmLine], tags: Sequence[str]) -> tuple[object, ...]:
@@ -240,7 +251,7 @@ def _values(info: RunInfo, arms: Sequence[ArmLine], tags: Sequence[str]) -> tupl
         info.engine_build,
         info.source,
         info.repeats,
-        ",".join(sorted(tags)),
+        "".join(f",{tag}" for tag in sorted(tags)) + ("," if tags else ""),
         " ".join(flags),
         head.arm if head else "",
         sum(line.cells for line in arms),

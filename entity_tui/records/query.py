@@ -94,7 +94,7 @@ def _term(name: str, sign: str, value: str) -> tuple[str, object]:
         except ValueError:
             raise UsageError(f"{name} is a number", detail=value) from None
     if field == "tags" and sign == "=":
-        return "instr(',' || tags || ',', ?)", f",{value},"
+        return "instr(tags, ?)", f",{value},"
     if sign == "=":
         return f"{field} = ? COLLATE NOCASE", value
     return f"{field} {sign} ?", value
