@@ -14,6 +14,7 @@ from entity_tui.experiments.placement import placement_plan
 from entity_tui.experiments.plan import canonical, cell_key
 from entity_tui.experiments.plan_json import read_plan
 from tests.experiments.bed import SHORT_ARMS, four_plus_four, one_class, setting, snapshot
+from tests.fixtures.tools import REPOSITORY
 
 PHONE = setting(four_plus_four())
 
@@ -195,3 +196,15 @@ def test_placement_has_a_third_arm_where_auto_differs() -> None:
     prime = setting(snapshot({0: 1700, 1: 1700, 2: 2367, 3: 2367, 4: 2914}, {0: 150, 1: 150, 2: 700, 3: 700, 4: 1024}))
     plan = placement_plan(prime, Choices(seed=1))
     assert (plan.blocks, plan.measured_cells, len(plan.comparisons)) == (7, 21, 2)
+
+
+def test_the_documented_arms_file_is_a_plan() -> None:
+    page = (REPOSITORY / "docs" / "plans.md").read_text(encoding="utf-8")
+    text = page.split("```yaml\n")[1].split("```")[0]
+    file = read_arm_file(text, "docs/plans.md", shipped_arms())
+    design = replace(design_preset("standard"), preset="")
+    plan = assemble(design_file(file, design), PHONE, file_choices(file, Choices(seed=1)))
+    assert [arm.arm_id for arm in plan.arms] == ["free", "pinned", "flash", "quiet", "again"]
+    assert plan.arm("flash").flags == ("-fa", "on")
+    assert with_aa(plan) == ("free", "again")
+    assert (plan.blocks, plan.gate.weakened, plan.comparisons[0].expect) == (6, False, "no change")
