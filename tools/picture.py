@@ -1,7 +1,8 @@
 """Pictures of screens for the documentation: a real session, a screenshot as SVG, and a PNG made by Chromium.
 
 `python tools/picture.py` starts a run on the demo phone, waits for its load, and writes `docs/dashboard.svg` and
-`docs/dashboard.png`; `python tools/picture.py bench docs/bench` does the same for another screen. Chromium with Fira Code is exact where other converters lose braille.
+`docs/dashboard.png`; `python tools/picture.py bench docs/bench` does the same for another
+screen. Chromium with Fira Code is exact where other converters lose braille.
 """
 
 from __future__ import annotations

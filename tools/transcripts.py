@@ -1,7 +1,7 @@
 """Pages of the running program as tmux captures them, for the documentation.
 
-`python -m tools.transcripts` starts entity-tui in a tmux of its own at three sizes, waits for live data, and writes
-`docs/transcripts/SCREEN-WIDTHxHEIGHT.txt`. The demo phone needs nothing but this computer.
+`python -m tools.transcripts` starts entity-tui in a tmux of its own at three sizes, starts a run on the demo phone,
+waits for its second block, and writes `docs/transcripts/SCREEN-WIDTHxHEIGHT.txt`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 SIZES = ((120, 40), (80, 24), (40, 10))
 SCREENS = (("1", "dashboard"), ("3", "bench"))
 FOLDER = Path("docs/transcripts")
-PATIENCE_S = 120.0
+PATIENCE_S = 200.0
 
 
 class Window:
@@ -47,6 +47,17 @@ class Window:
                 raise SystemExit(f"never saw {words}:\n{self.page()}")
             time.sleep(0.2)
 
+    def measure(self) -> None:
+        """Start a run unless one was left on the phone, and wait for its second block."""
+        self.tmux("send-keys", "b")
+        end = time.monotonic() + PATIENCE_S
+        while "2/" not in self.page() and "3/" not in self.page():
+            if "Start this plan?" in self.page():
+                self.tmux("send-keys", "Enter")
+            if time.monotonic() > end:
+                raise SystemExit(f"the run never reached its second block:\n{self.page()}")
+            time.sleep(0.5)
+
 
 def record(device: str, speed: str, warm_s: float, width: int, height: int) -> list[Path]:
     """The pages of one size."""
@@ -55,8 +66,9 @@ def record(device: str, speed: str, warm_s: float, width: int, height: int) -> l
         command = f"{sys.executable} -m entity_tui --device {device} --speed {speed}"
         window = Window(Path(folder) / "tmux.sock", width, height, command)
         try:
-            window.until("Hz")
+            window.until("simulated")
             time.sleep(warm_s)
+            window.measure()
             for key, name in SCREENS:
                 window.tmux("send-keys", key)
                 time.sleep(2.0)

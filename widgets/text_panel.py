@@ -34,6 +34,12 @@ class TextPanel(Panel):
         return Sheet(self.rows, foot=self.foot)
 
 
+class TinyPanel(TextPanel):
+    """The one panel of a terminal that has no room for panels: every cell of a row is its own."""
+
+    margin_cells = 0
+
+
 class VerdictBox(TextPanel):
     """A conclusion: the heavy border is reserved for it, at most one on a screen."""
 

@@ -24,11 +24,11 @@ def dashboard_tiny(session: Session, width: int, height: int) -> tuple[Line, ...
     for cluster in topology_value(session).clusters[:3]:
         heat = f"{right(celsius(cluster.celsius), 6)} °C" if known(cluster.celsius) else ""
         busy = f"{right(percent(cluster.busy_pct), 4)} %" if known(cluster.busy_pct) else right("—", 6)
-        name = cut(f"{len(cluster.cores)}×{cluster.short_name}", 8)
+        name = cut(f"{len(cluster.cores)}×{cluster.short_name}", 7)
         rows.append(
             line(
                 (f" {left(cluster.label, 7)}", Ink.STRONG),
-                left(name, 8),
+                left(name, 7),
                 busy,
                 f"{right(mhz(cluster.khz), 6)} MHz",
                 heat,

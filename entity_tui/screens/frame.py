@@ -20,7 +20,7 @@ from entity_tui.session import Session
 from entity_tui.widgets.ink import BLANK, Ink, Line, Span, line
 from entity_tui.widgets.panel import Panel
 from entity_tui.widgets.status_bars import DeviceStrip, KeyHint, KeyLine, TabLine, TabsValue
-from entity_tui.widgets.text_panel import TextPanel
+from entity_tui.widgets.text_panel import TextPanel, TinyPanel
 
 if TYPE_CHECKING:
     from entity_tui.app import EntityApp
@@ -172,7 +172,7 @@ class Frame(Screen[None]):
         yield DeviceStrip(id="strip")
         yield TabLine(id="tabs")
         yield from self.make_panels()
-        tiny, under = TextPanel(id="tiny", focusable=False), TextPanel(id="under", focusable=False)
+        tiny, under = TinyPanel(id="tiny", focusable=False), TextPanel(id="under", focusable=False)
         tiny.bare = under.bare = True
         yield tiny
         yield under

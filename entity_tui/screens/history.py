@@ -202,8 +202,12 @@ class HistoryScreen(StoredRunsScreen):
             self.read()
         if not self.rows:
             return (line(" No runs yet."), muted(" b runs the default plan"))
+
+        def mark(row: HistoryRow) -> str:
+            return " sim" if row.entry.simulated else ""
+
         return tuple(
-            line(f" {plain(r.entry.model)[:16]:16} {plain(r.arm.arm)[:12]:12} {tok_s(r.arm.decode_tok_s):>5}")
+            line(f" {plain(r.entry.model)[:14]:14} {plain(r.arm.arm)[:12]:12} {tok_s(r.arm.decode_tok_s):>5}{mark(r)}")
             for r in self.rows[: self.size.height - 2]
         )
 
