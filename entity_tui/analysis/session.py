@@ -15,7 +15,7 @@ from entity_tui.analysis.summary import Summary, summarise
 from entity_tui.analysis.usable import contributes
 from entity_tui.analysis.verdict import Judgement, explore, judge
 from entity_tui.errors import UsageError
-from entity_tui.records.schema import Metric, Row
+from entity_tui.records.schema import Metric, Role, Row
 
 AA_BASELINE, AA_COPY = "naive", "naive_aa"
 
@@ -110,12 +110,26 @@ def _against(check: AACheck | None) -> str:
 
 
 def aa_check(rows: Sequence[Row], rules: Rules, metric: str = Metric.DECODE_TOK_S) -> AACheck | None:
-    """The A/A check on a metric; None where the plan has no second copy of naive."""
-    if not any(row.arm == AA_COPY for row in rows):
+    """The A/A check on a metric; None where the plan has no second copy of its control."""
+    copies = aa_arms(rows)
+    if copies is None:
         return None
-    comparison = Comparison(AA_BASELINE, AA_COPY, metric, Axis.NOTHING)
+    comparison = Comparison(*copies, metric, Axis.NOTHING)
     found = estimate(pair(rows, comparison).log_ratios, rules.alpha)
     return AACheck(found, found is not None and found.excludes_one)
+
+
+def aa_arms(rows: Sequence[Row]) -> tuple[str, str] | None:
+    """(control, its second copy): naive and naive_aa, else the arm of the role `aa` and the one with its cell key."""
+    names = {row.arm for row in rows}
+    if AA_COPY in names:
+        return AA_BASELINE, AA_COPY
+    keys = {row.arm: row.cell_key for row in rows if row.arm and row.cell_key and row.role != Role.WARMUP}
+    for copy in dict.fromkeys(row.arm for row in rows if row.role == Role.AA and row.arm):
+        for arm, key in keys.items():
+            if arm != copy and key == keys.get(copy):
+                return arm, copy
+    return None
 
 
 def _explored(rows: Sequence[Row], comparisons: Sequence[Comparison], rules: Rules) -> tuple[Judgement, ...]:
