@@ -18,6 +18,8 @@ SIZES = ((120, 40), (80, 24), (40, 10))
 SCREENS = (("1", "dashboard"), ("3", "bench"))
 FOLDER = Path("docs/transcripts")
 PATIENCE_S = 200.0
+MESSAGE_S = 5.0
+"""A short message of the program goes after so long."""
 
 
 class Window:
@@ -69,6 +71,7 @@ def record(device: str, speed: str, warm_s: float, width: int, height: int) -> l
             window.until("simulated")
             time.sleep(warm_s)
             window.measure()
+            time.sleep(MESSAGE_S + 1.0)
             for key, name in SCREENS:
                 window.tmux("send-keys", key)
                 time.sleep(2.0)

@@ -113,8 +113,11 @@ def change(fraction: float | None, *, unit: bool = True) -> str:
 
 
 def plus_minus(sd: float | None, digits: int) -> str:
-    """`±0.3`: the population standard deviation, empty for a single pass."""
-    return "" if sd is None or not math.isfinite(sd) else f"±{fixed(sd, digits)}"
+    """`±0.3`: the population standard deviation, empty for a single pass; one that would round to nothing is `±<0.1`."""
+    if sd is None or not math.isfinite(sd):
+        return ""
+    least = 10.0**-digits
+    return f"±<{fixed(least, digits)}" if 0 < sd < least / 2 else f"±{fixed(sd, digits)}"
 
 
 def digits_like(value: float | None) -> int:

@@ -95,5 +95,7 @@ def test_sizes_spans_and_deviations() -> None:
     assert numbers.duration(160) == "2 m 40 s"
     assert numbers.duration(5_580) == "1 h 33 m"
     assert numbers.plus_minus(0.3, 1) == "±0.3"
+    assert numbers.plus_minus(0.04, 1) == "±<0.1"
+    assert numbers.plus_minus(0.0, 1) == "±0.0"
     assert numbers.plus_minus(None, 1) == ""
     assert numbers.millis(12_300) == "12.3 s"
