@@ -113,7 +113,7 @@ def change(fraction: float | None, *, unit: bool = True) -> str:
 
 
 def plus_minus(sd: float | None, digits: int) -> str:
-    """`±0.3`: the population standard deviation, empty for a single pass; one that would round to nothing is `±<0.1`."""
+    """`±0.3`: the population standard deviation, empty for a single pass; `±<0.1` when it would round to nothing."""
     if sd is None or not math.isfinite(sd):
         return ""
     least = 10.0**-digits
