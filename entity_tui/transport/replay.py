@@ -65,9 +65,11 @@ class ReplayTransport(Transport):
     async def connect(self) -> None:
         """Read the recording. Raises UsageError when the file is none."""
         try:
-            rows = [json.loads(line) for line in self._path.read_text(encoding="utf-8").splitlines() if line]
+            rows = [json.loads(line) for line in self._path.read_text(encoding="utf-8").split("\n") if line]
         except (OSError, ValueError) as error:
             raise UsageError(f"{self._path} cannot be read as a recording", detail=str(error)) from error
+        if not all(isinstance(row, dict) for row in rows):
+            raise UsageError(f"{self._path} cannot be read as a recording", detail="a line is no object")
         if not rows or rows[0].get("entity_recording") != recording.FORMAT_VERSION:
             raise UsageError(f"{self._path} is no recording of version {recording.FORMAT_VERSION}")
         head, *rest = rows
@@ -78,7 +80,7 @@ class ReplayTransport(Transport):
         for row in rest:
             if "state" in row:
                 self._states.append((float(row["at_s"]), DeviceState(row["state"])))
-            else:
+            elif "key" in row:
                 self._answers.setdefault(row["key"], deque()).append(row)
 
     async def close(self) -> None:

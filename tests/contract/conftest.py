@@ -247,6 +247,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     if not results:
         return
     terminalreporter.section("contract: behaviour or fault x link")
+    terminalreporter.write_line("· does not apply to this link, or is part of the long run")
     terminalreporter.write_line(f"{'':72}" + "".join(f"{kind:>9}" for kind in COLUMNS))
     for name in sorted(results):
         cells = "".join(f"{results[name].get(kind, '·'):>9}" for kind in COLUMNS)

@@ -53,7 +53,8 @@ class Follower:
         return self.seen[-1]
 
 
-async def test_this_computer_is_ready_and_stays_so(tmp_path: Path) -> None:
+async def test_this_computer_is_ready_and_stays_so(tmp_path: Path, record_property: Any) -> None:
+    record_property("link", "local")
     async with LocalTransport(root=str(tmp_path)) as link, Follower(link) as follower:
         await follower.reach(S.READY)
         assert follower.seen == [S.READY]
@@ -84,7 +85,10 @@ async def test_a_device_that_freezes_is_stale_though_it_is_listed(faulty: Faulty
         await follower.reach(S.READY)
 
 
-async def test_a_host_that_rebooted_behind_ssh_is_told_by_its_boot_id(ssh_servers: Any, tmp_path: Path) -> None:
+async def test_a_host_that_rebooted_behind_ssh_is_told_by_its_boot_id(
+    ssh_servers: Any, tmp_path: Path, record_property: Any
+) -> None:
+    record_property("link", "ssh")
     if os.geteuid() != 0:
         missing("only root can give sshd's children another boot id")
     boot, command = tmp_path / "boot_id", tmp_path / "in-another-boot"
@@ -138,8 +142,9 @@ async def fetch(port: int) -> bytes:
 
 
 @pytest.fixture
-async def own_phone(phones: Any, adb_server: AdbServer) -> Any:
+async def own_phone(phones: Any, adb_server: AdbServer, record_property: Any) -> Any:
     """A demo phone of the test's own, connected to the session's server."""
+    record_property("link", "adb")
     phone = await phones("cmf-phone-1", speed=20.0)
     await connect(adb_server.address, phone.address)
     return phone
@@ -201,8 +206,9 @@ async def test_a_full_phone_says_no_space_left_and_names_nothing(
 
 
 @pytest.fixture
-async def own_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[AdbServer]:
+async def own_server(tmp_path_factory: pytest.TempPathFactory, record_property: Any) -> AsyncIterator[AdbServer]:
     """An adb server of the test's own, to be ended in the middle of things."""
+    record_property("link", "adb")
     async with AdbServer(need_tool("adb"), home=tmp_path_factory.mktemp("adb-own")) as server:
         yield server
 

@@ -69,7 +69,8 @@ async def test_nobody_there_is_told_apart_from_every_other_trouble() -> None:
     assert "adb start-server" in caught.value.fix
 
 
-async def test_a_server_that_accepts_and_stays_silent_costs_the_deadline_only() -> None:
+async def test_a_server_that_accepts_and_stays_silent_costs_the_deadline_only(record_property: Any) -> None:
+    record_property("link", "adb")
     async with FakeServer({"host:": b""}).running() as address:
         began = time.monotonic()
         with pytest.raises(LinkLost):
@@ -99,7 +100,10 @@ async def test_a_server_that_is_no_adb_is_a_lost_link_not_a_crash(answer: bytes)
         ("other device transport_id:1", DeviceState.ABSENT, "Plug the phone in"),
     ],
 )
-async def test_a_phone_that_cannot_be_used_says_why_and_what_to_do(row: str, state: DeviceState, words: str) -> None:
+async def test_a_phone_that_cannot_be_used_says_why_and_what_to_do(
+    row: str, state: DeviceState, words: str, record_property: Any
+) -> None:
+    record_property("link", "adb")
     server = FakeServer({"host:version": okay("0029"), "host:devices-l": okay(row + "\n")})
     async with server.running() as address:
         link = AdbTransport("x", address.host, address.port)

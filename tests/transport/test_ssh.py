@@ -116,7 +116,10 @@ async def test_the_openssh_configuration_is_read(ssh_server: SshServer, tmp_path
         assert link.root.endswith("/.cache/entity")
 
 
-async def test_a_key_nobody_installed_is_refused_with_what_to_do(ssh_server: SshServer, tmp_path: Path) -> None:
+async def test_a_key_nobody_installed_is_refused_with_what_to_do(
+    ssh_server: SshServer, tmp_path: Path, record_property: Any
+) -> None:
+    record_property("link", "ssh")
     subprocess.run([need_tool("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "mine")], check=True)
     (tmp_path / "trust").write_text(ssh_server.host_key_line + "\n")
     link = to(ssh_server, tmp_path, client_keys=[tmp_path / "mine"])
@@ -208,8 +211,9 @@ async def test_a_server_that_is_gone_is_a_lost_link_and_comes_back(ssh_servers: 
 
 
 async def test_a_server_that_accepts_and_stays_silent_costs_the_connect_timeout_only(
-    ssh_server: SshServer, wires: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ssh_server: SshServer, wires: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Any
 ) -> None:
+    record_property("link", "ssh")
     monkeypatch.setattr("entity_tui.transport.ssh.CONNECT_TIMEOUT_S", 0.5)
     wire = await wires(ssh_server.port)
     wire.clog()
