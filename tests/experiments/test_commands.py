@@ -70,9 +70,13 @@ def test_a_run_prints_its_table_and_writes_its_rows(here: tuple[str, ...], tmp_p
     mine = tmp_path / "arms.yaml"
     mine.write_text(arms(one="MODE=ok", dies="MODE=oom"))
     out = tmp_path / "out.csv"
-    result = run("bench", *here, "--arms", str(mine), "--runs", "1", "--csv", str(out), "--json")
+    done = f'echo "$1 $2" > {tmp_path}/done'
+    result = run("bench", *here, "--arms", str(mine), "--runs", "1", "--csv", str(out), "--on-done", done, "--jsonl")
     assert result.exit_code == 1, "one arm has no number"
-    told = json.loads(result.stdout)
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert {line["event"] for line in lines} == {"log", "result"}
+    told = lines[-1]
+    assert (tmp_path / "done").read_text() == f"{told['session_id']} done\n"
     assert told["outcome"] == "done"
     assert told["simulated"] is False
     rows = {row["arm"]: row for row in told["arms"]}
