@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Self
 
-from entity_tui.transport.base import LinkLost
+from entity_tui.errors import Where
+from entity_tui.transport.base import LinkLost, TransportError
 
 LINE_LIMIT_BYTES = 1 << 20
 """A longer line is cut into pieces of this size, so that a hostile device cannot fill our memory."""
 
 STDERR_TAIL_BYTES = 64 * 1024
+OUTPUT_LIMIT_BYTES = 128 << 20
 SEND_CHUNK_BYTES = 64 * 1024
 
 
@@ -75,9 +77,18 @@ class Output:
     def __init__(self) -> None:
         self._stdout: list[bytes] = []
         self._stderr: list[bytes] = []
+        self._size_bytes = 0
 
     def add(self, piece: Piece) -> None:
-        """Keep a piece of output."""
+        """Keep a piece of output. Raises TransportError when there is more than any honest command prints."""
+        self._size_bytes += len(piece.data)
+        if self._size_bytes > OUTPUT_LIMIT_BYTES:
+            raise TransportError(
+                "A command printed more than can be kept",
+                detail=f"over {OUTPUT_LIMIT_BYTES >> 20} MiB; it was ended",
+                fix="Stream it, or write it to a file on the device and pull that.",
+                where=Where.DEVICE,
+            )
         (self._stdout if piece.kind is PieceKind.STDOUT else self._stderr).append(piece.data)
 
     @property

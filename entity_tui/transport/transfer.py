@@ -6,11 +6,21 @@ import asyncio
 import hashlib
 import os
 import re
+import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from entity_tui.transport.base import LinkLost, Progress, RemoteFileError, Transfer, TransferMismatch, Transport
+from entity_tui.errors import Where
+from entity_tui.transport.base import (
+    LinkLost,
+    Progress,
+    RemoteFileError,
+    Transfer,
+    TransferMismatch,
+    Transport,
+    TransportError,
+)
 from entity_tui.transport.channel import Channel, PieceKind
 from entity_tui.transport.device_text import parse_df_free_bytes, parse_sha256
 
@@ -256,6 +266,15 @@ async def pull(
         if start > size:
             file.truncate(0)
             start = 0
+        free = shutil.disk_usage(local.parent).free
+        if size - start > free:
+            temporary.unlink()
+            raise TransportError(
+                f"Not enough room here for {local.name}",
+                detail=f"No space left: {size - start} bytes to fetch, {free} bytes free",
+                fix="Free some space on this computer.",
+                where=Where.HOST,
+            )
         if start < size:
             await _fetch_rest(transport, remote, file, start, size, progress)
     ended = time.monotonic()

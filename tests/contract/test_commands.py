@@ -6,7 +6,8 @@ import hashlib
 
 import pytest
 
-from entity_tui.transport.base import DeadlineExceeded, Transport
+from entity_tui.transport.base import DeadlineExceeded, Transport, TransportError
+from tests.fixtures.tools import until
 
 WORDS = [
     *(
@@ -128,3 +129,20 @@ async def test_many_commands_at_once_each_get_their_own_answer(link: Transport) 
 
     answers = await asyncio.gather(*(link.run(["sh", "-c", f"sleep 0.1; echo {n}"]) for n in range(12)))
     assert [answer.text for answer in answers] == [f"{n}\n" for n in range(12)]
+
+
+@pytest.mark.links("local", "ssh", "adb")
+async def test_output_without_end_is_cut_off_and_the_command_ended(
+    link: Transport, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("entity_tui.transport.channel.OUTPUT_LIMIT_BYTES", 3 << 20)
+    with pytest.raises(TransportError) as caught:
+        await link.script('echo $$ > "$1/pid"; cat /dev/zero', args=[folder])
+    assert "more than can be kept" in caught.value.title
+    assert not caught.value.retry
+    pid = (await link.read(f"{folder}/pid")).decode().strip()
+
+    async def gone() -> bool:
+        return not (await link.run(["kill", "-0", pid])).ok
+
+    await until(gone)

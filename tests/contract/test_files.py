@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from entity_tui.transport import transfer
-from entity_tui.transport.base import RemoteFileError, TransferMismatch, Transport, Unsupported
+from entity_tui.transport.base import RemoteFileError, TransferMismatch, Transport, TransportError, Unsupported
 from entity_tui.transport.shell import ShellTransport
 from tests.fixtures.tools import missing
 
@@ -194,6 +195,19 @@ async def test_a_missing_path_is_not_pulled_and_leaves_nothing(link: Transport, 
         await link.pull(f"{folder}/none", tmp_path / "back")
     assert "No such file" in caught.value.detail
     assert sorted(tmp_path.iterdir()) == before
+
+
+@LIVE_ONLY
+async def test_a_file_larger_than_our_own_free_space_is_not_fetched(
+    link: Transport, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (await link.script('head -c 5000 /dev/zero > "$1/f"', args=[folder])).ok
+    full = shutil.disk_usage(tmp_path)._replace(free=4999)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: full)
+    with pytest.raises(TransportError) as caught:
+        await link.pull(f"{folder}/f", tmp_path / "back")
+    assert caught.value.where == "host"
+    assert [path.name for path in tmp_path.iterdir() if "back" in path.name] == []
 
 
 @LIVE_ONLY
