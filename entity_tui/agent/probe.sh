@@ -154,6 +154,7 @@ present "$P/sys/class/kgsl/kgsl-3d0/gpu_model" "$P/sys/class/kgsl/kgsl-3d0/gpucl
 ask "ls /sys/class/thermal" ls "$P/sys/class/thermal"
 ask "ls /sys/class/power_supply" ls "$P/sys/class/power_supply"
 ask "uname -a" uname -a
+system=$_v
 ask id id
 ask "df -k $place" df -k "$place"
 say "$at cmd 0 - command -v"
@@ -172,8 +173,8 @@ if have getprop; then
 	ask "settings get global airplane_mode_on" settings get global airplane_mode_on
 	ask "settings get global low_power" settings get global low_power
 fi
-case $(uname -s 2>/dev/null) in
-Darwin)
+case $system in
+Darwin*)
 	ask "sysctl hw" sysctl hw
 	ask "sysctl machdep.cpu" sysctl machdep.cpu
 	ask "sysctl kern.boottime" sysctl kern.boottime

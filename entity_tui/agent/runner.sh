@@ -59,7 +59,7 @@ leave() {
 # True when the host, or a signal, asked for an end: `after_cell` or `now` into stop.
 stop_asked() {
 	[ "$stop" != now ] || return 0
-	if first_line "$run/stop"; then stop=$V; fi
+	if [ -e "$run/stop" ] && first_line "$run/stop"; then stop=$V; fi
 	[ -n "$stop" ]
 }
 

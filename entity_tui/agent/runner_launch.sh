@@ -162,8 +162,10 @@ watch_workload() {
 		[ $((NOW - began)) -lt "$wall" ] || ended_by=timeout
 		if stop_asked && [ "$stop" = now ]; then ended_by=cancelled; fi
 		[ -z "$ended_by" ] || return
-		degrees "$temp_max"
-		beat "phase=$phase elapsed=$((NOW - began)) temp=$S"
+		if [ $((NOW - last_beat)) -ge "$heartbeat" ]; then
+			degrees "$temp_max"
+			beat "phase=$phase elapsed=$((NOW - began)) temp=$S"
+		fi
 		_due=$((_due + period))
 		if [ "$stable" = no ] && [ "$_due" -gt $((NOW + 5)) ]; then _due=$((NOW + 5)); fi
 		now
