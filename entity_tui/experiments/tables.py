@@ -38,7 +38,7 @@ def arm_row(plan: Plan, arm: Arm, rows: Sequence[Row], *, word: str = "") -> Arm
     """One line of the arms table from the rows of the whole run; `word` overrides what the rows say of its state."""
     planned = sum(1 for cell in plan.cells if cell.arm == arm.arm_id and cell.role != Role.WARMUP)
     mine = [row for row in rows if row.arm == arm.arm_id and row.role != Role.WARMUP]
-    cells = _cells(mine)
+    cells = _cells([row for row in mine if row.block is not None])
     done = len(cells)
     decode, prefill = _summary(mine, Metric.DECODE_TOK_S), _summary(mine, Metric.PROMPT_TOK_S)
     ttft, power = _summary(mine, Metric.TTFT_DERIVED_MS), _summary(mine, Metric.DECODE_POWER_W)

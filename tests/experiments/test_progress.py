@@ -11,8 +11,11 @@ from entity_tui.experiments.build import Choices, assemble
 from entity_tui.experiments.collect import cell_rows
 from entity_tui.experiments.estimate import duration_words, estimate
 from entity_tui.experiments.live import CellPhase
+from entity_tui.experiments.not_run import incapable_rows
+from entity_tui.experiments.placement import placement_plan
 from entity_tui.experiments.plan import Plan, cell_key
 from entity_tui.experiments.progress import RunProgress
+from entity_tui.experiments.tables import arm_rows
 from entity_tui.records.journal_events import CellEvent, Event, EventKind
 from tests.experiments.bed import cell, context, four_plus_four, good_files, launch, setting
 
@@ -102,3 +105,11 @@ def test_an_estimate_lies_between_open_gates_and_closed_ones(plan: Plan) -> None
     assert found.high_s - found.low_s == pytest.approx(41 * (90 - 15))
     assert found.needs_confirmation
     assert estimate(plan, PHONE.facts, clock_factor=20).low_s == pytest.approx(found.low_s / 20)
+
+
+def test_an_arm_that_is_not_run_counts_no_cells() -> None:
+    plan = placement_plan(PHONE, Choices(seed=1))
+    rows = incapable_rows(context(plan))
+    row = {item.arm: item for item in arm_rows(plan, rows)}["auto"]
+    assert (row.done, row.planned, row.void, row.word) == (0, 0, 0, "skipped_incapable")
+    assert row.detail == "= perf_cores"
