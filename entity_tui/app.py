@@ -29,7 +29,7 @@ from entity_tui.screens.themes import ENTITY_DARK, ENTITY_LIGHT, paper_for
 from entity_tui.session import Session
 from entity_tui.transport.base import HostKeyUnknown
 from entity_tui.widgets.ink import DEFAULT_PAPER, Paper
-from entity_tui.widgets.numbers import celsius, known, tok_s, watts
+from entity_tui.widgets.numbers import celsius, tok_s, watts
 from entity_tui.widgets.panel import Panel
 from entity_tui.widgets.text import plain
 
@@ -295,10 +295,11 @@ class EntityApp(TalkingApp):
     def one_line(self) -> str:
         """What a terminal of one line shows: rate, power, temperature."""
         parts = []
-        run = self.session.run
-        rates = [arm.decode_tok_s for arm in run.arms if known(arm.decode_tok_s)] if run else []
-        if rates:
-            parts.append(f"{tok_s(rates[-1])} tok/s")
+        from entity_tui.screens.dashboard_tiny import shown_rate
+
+        rate, label = shown_rate(self.session.run)
+        if rate is not None:
+            parts.append(f"{tok_s(rate)} tok/s {label}")
         power = newest(self.session.telemetry, "power_w")
         if power is not None:
             parts.append(f"{watts(power)} W")

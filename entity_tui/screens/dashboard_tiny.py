@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from entity_tui.experiments.live import RunView
 from entity_tui.logbook import Level
 from entity_tui.screens.dashboard_values import gauge_words, variant_lines
 from entity_tui.screens.device_values import charge_words, newest, skin_reading, topology_value
 from entity_tui.session import Session
-from entity_tui.widgets.graph import sparkline
 from entity_tui.widgets.ink import BLANK, Ink, Line, Span, line, muted
 from entity_tui.widgets.numbers import celsius, known, mhz, percent, tok_s, watts
 from entity_tui.widgets.text import cut, left, plain, right
 from entity_tui.widgets.variant_table import VariantStanding
+
+
+def shown_rate(run: RunView | None) -> tuple[float | None, str]:
+    """The one decode rate there is room for, and whose it is: the arm in flight, else the fastest; None before any."""
+    measured = [arm for arm in run.arms if arm.decode_tok_s is not None] if run else []
+    if run is None or not measured:
+        return None, ""
+    current = run.current.arm if run.current is not None and not run.finished else ""
+    arm = next((each for each in measured if each.arm == current), None)
+    arm = arm or max(measured, key=lambda each: each.decode_tok_s or 0.0)
+    return arm.decode_tok_s, plain(arm.label or arm.arm)
 
 
 def dashboard_tiny(session: Session, width: int, height: int) -> tuple[Line, ...]:
@@ -51,12 +60,10 @@ def dashboard_tiny(session: Session, width: int, height: int) -> tuple[Line, ...
 
 
 def _decode(session: Session, width: int) -> Line:
-    run = session.run
-    rates = [arm.decode_tok_s for arm in run.arms if arm.decode_tok_s is not None] if run else []
-    if not rates:
+    rate, label = shown_rate(session.run)
+    if rate is None:
         return line((" decode ", Ink.MUTED), ("—", Ink.MUTED), ("  b measures it", Ink.MUTED))
-    graph = sparkline(np.array(rates, dtype=np.float64), min(12, len(rates)))
-    return line((" decode ", Ink.MUTED), f"{tok_s(rates[-1])} tok/s  ", (graph, Ink.SERIES_1))
+    return line((" decode ", Ink.MUTED), f"{tok_s(rate)} tok/s  ", (cut(label, max(4, width - 24)), Ink.MUTED))
 
 
 def _power(session: Session) -> Line:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.geometry import Region
 
 from entity_tui.device.cpu_lists import format_cpu_list, format_mask
+from entity_tui.screens.dashboard_tiny import shown_rate
 from entity_tui.screens.device_values import charge_words, device_condition, link_words, short_soc
 from entity_tui.screens.history_values import when_words
 from entity_tui.screens.layout import SizeClass, size_class, split_columns, split_rows
@@ -16,7 +19,7 @@ from entity_tui.screens.run_values import mask_words
 from entity_tui.session import DeviceView
 from entity_tui.transport.base import DeviceState
 from entity_tui.widgets.panel import PanelState
-from tests.screens.stage import StagedSession, a_facts, a_placement, live_phone
+from tests.screens.stage import StagedSession, a_facts, a_placement, a_run, live_phone
 
 EVERY = frozenset(range(8))
 
@@ -105,3 +108,14 @@ def test_a_chip_has_a_short_name() -> None:
 def test_a_broken_time_is_a_dash() -> None:
     """Files can be edited by hand."""
     assert when_words("yesterday") == "—"
+
+
+def test_the_one_rate_of_a_tiny_screen_says_whose_it_is() -> None:
+    """The arm in flight, else the fastest: a number without its arm would be anybody's."""
+    run = a_run()
+    assert shown_rate(run) == (27.6, "optimized")
+    assert shown_rate(replace(run, current=None)) == (27.6, "optimized")
+    current = run.current
+    assert current is not None
+    assert shown_rate(replace(run, current=replace(current, arm="naive"))) == (13.8, "naive")
+    assert shown_rate(None) == (None, "")
