@@ -299,13 +299,15 @@ class EntityApp(TalkingApp):
 
         rate, label = shown_rate(self.session.run)
         if rate is not None:
-            parts.append(f"{tok_s(rate)} tok/s {label}")
+            parts.append(f"{tok_s(rate)} tok/s")
         power = newest(self.session.telemetry, "power_w")
         if power is not None:
             parts.append(f"{watts(power)} W")
         skin, _ = skin_reading(self.session.telemetry)
         if skin is not None:
             parts.append(f"{celsius(skin)} °C")
+        if parts and label:
+            parts.append(label)
         return "  ".join(parts) or plain(self.session.view.words) or "no phone selected"
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
