@@ -292,8 +292,8 @@ class EntityApp(TalkingApp):
 
         self.attempt(stop(), "stop")
 
-    def one_line(self) -> str:
-        """What a terminal of one line shows: rate, power, temperature."""
+    def one_line(self, width: int) -> str:
+        """What a terminal of one line shows: rate, power, temperature, and whose rate it is where that fits."""
         parts = []
         from entity_tui.screens.dashboard_tiny import shown_rate
 
@@ -306,7 +306,7 @@ class EntityApp(TalkingApp):
         skin, _ = skin_reading(self.session.telemetry)
         if skin is not None:
             parts.append(f"{celsius(skin)} °C")
-        if parts and label:
+        if parts and label and len("  ".join((*parts, label))) <= width:
             parts.append(label)
         return "  ".join(parts) or plain(self.session.view.words) or "no phone selected"
 

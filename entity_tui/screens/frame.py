@@ -239,7 +239,7 @@ class Frame(Screen[None]):
 
     def _tiny(self, kind: SizeClass) -> tuple[Line, ...]:
         if kind is SizeClass.ONE_LINE:
-            return (line(self.entity.one_line()),)
+            return (line(self.entity.one_line(self.size.width)),)
         return self.tiny_lines(self.size.width)
 
     def _show_keys(self, kind: SizeClass) -> None:
