@@ -50,8 +50,8 @@ HASH = """LC_ALL=C; export LC_ALL
 TAKE = """LC_ALL=C; export LC_ALL
 d=${1%/*}; [ -n "$d" ] || d=/
 [ -d "$1" ] && { echo "$1: Is a directory" >&2; exit 21; }
-mkdir -p "$d" || exit 1
-echo "size $(wc -c < "$2" 2>/dev/null)"
+[ -d "$d" ] || mkdir -p "$d" || exit 1
+if [ -s "$2" ]; then echo "size $(wc -c < "$2")"; else echo "size 0"; fi
 df -Pk "$d" 2>/dev/null || df -k "$d" 2>/dev/null || :
 echo ready
 read -r word || exit 0
