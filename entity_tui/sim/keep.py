@@ -18,6 +18,8 @@ from entity_tui.sim.ctl import Control
 from entity_tui.sim.launch import READY_TIMEOUT_S, PhoneDidNotStart, phone_argv
 from entity_tui.sim.lend import can_lend
 
+FLAT_PCT = 25.0
+"""Below this a fresh phone is started: plans refuse to run on a battery that is nearly empty."""
 LINGER_S = 900.0
 """A kept phone ends by itself after so many seconds without any connection."""
 
@@ -78,7 +80,7 @@ async def kept_phone(profile: str, *, speed: float | None = None, model: Path | 
     note = _note(profile)
     async with _alone(note):
         running = await _running(note)
-        if running is not None and speed in (None, running.speed):
+        if running is not None and speed in (None, running.speed) and not await _flat(running):
             return running
         if running is not None:
             if await _occupied(running):
@@ -87,7 +89,7 @@ async def kept_phone(profile: str, *, speed: float | None = None, model: Path | 
                     fix=f"use --speed {running.speed:g}, or end it: entity-tui sim ctl --profile {profile} off",
                 )
             await running.ctl("off")
-        return await _start(profile, speed or 1.0, note, model)
+        return await _start(profile, speed or (running.speed if running else 1.0), note, model)
 
 
 @asynccontextmanager
@@ -116,6 +118,14 @@ async def _running(note: Path) -> KeptPhone | None:
     except (OSError, ValueError, KeyError, TypeError, TimeoutError, EntityError):
         return None
     return phone
+
+
+async def _flat(phone: KeptPhone) -> bool:
+    """True when the battery has run down and nothing runs there: at twenty times the speed hours pass quickly."""
+    with contextlib.suppress(EntityError, TimeoutError, ValueError):
+        status = json.loads(await phone.ctl("status", timeout_s=5.0))
+        return float(status.get("level_pct", 100)) < FLAT_PCT and not status.get("processes")
+    return False
 
 
 async def _occupied(phone: KeptPhone) -> bool:
