@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 _DD_COUNTS = re.compile(r"records (in|out)|bytes .*copied")
 CHUNK_BYTES = 64 * 1024
-SEND_BYTES = 256 * 1024
+SEND_BYTES = 64 * 1024
+"""A phone passes a packet on only when it has all of it: larger ones leave it idle in between."""
 STALL_TIMEOUT_S = 30.0
 """A transfer has no deadline of its own; a link that moves nothing for this long is lost."""
 HASH_TIMEOUT_S = 600.0
