@@ -37,7 +37,20 @@ async def adb_rows() -> tuple[DeviceRow, ...]:
     )
 
 
-def standing_rows() -> tuple[DeviceRow, ...]:
+async def answers(destination: str) -> bool:
+    """True when somebody accepts a connection at an SSH destination within a second; nothing is said to it."""
+    from entity_tui.transport.ssh import parse_destination
+
+    place = parse_destination(destination)
+    try:
+        _, writer = await asyncio.wait_for(asyncio.open_connection(place.host, place.port or 22), 1.0)
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    return True
+
+
+async def standing_rows() -> tuple[DeviceRow, ...]:
     """What is always there to choose: remembered devices, this computer, the demo phone."""
     rows = []
     for known in config.known_devices():
@@ -46,7 +59,9 @@ def standing_rows() -> tuple[DeviceRow, ...]:
             continue
         seen = str(known.settings.get("last_seen", ""))
         via = {"ssh": "SSH", "local": "this computer", "demo": "demo"}[spec.kind]
-        rows.append(DeviceRow(known.name, via, spec.rest, DeviceState.OFFLINE, known.name, last_seen=seen))
+        there = spec.kind != "ssh" or await answers(spec.rest)
+        state = DeviceState.READY if there else DeviceState.OFFLINE
+        rows.append(DeviceRow(known.name, via, spec.rest, state, known.name, last_seen=seen))
     rows.append(DeviceRow("this computer", "this computer", "no phone needed", DeviceState.READY, "local"))
     rows.append(DeviceRow("demo", "demo", "no phone needed", DeviceState.READY, f"demo:{DEFAULT_DEMO}", simulated=True))
     return tuple(rows)
@@ -68,7 +83,7 @@ async def reachable() -> tuple[DeviceRow, ...]:
         )
         for row in await adb_rows()
     )
-    return phones + standing_rows()
+    return phones + await standing_rows()
 
 
 async def watch() -> AsyncIterator[tuple[DeviceRow, ...]]:

@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 ROOMS = {"entity_tui": "entity_tui", "widgets": "entity_tui/widgets", "profiles": "entity_tui/profiles"}
-LIGHT = 9
+LIGHT = 10
 """Direct dependencies a plain install may have: the card's packages and little more."""
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from entity_tui.applied import applied_placement
 from entity_tui.device.facts import Facts
 from entity_tui.engine.build import EngineBuild
 from entity_tui.engine.select import choose_engine, choose_model
@@ -64,7 +65,10 @@ async def prepare(transport: Transport, facts: Facts, settings: ChatSettings) ->
         )
     model = await choose_model(transport, settings.model, folders=_local_models())
     found = widths(facts.topology)
-    mask, words, why = _placement(settings, found)
+    applied = applied_placement(transport.spec) if settings.placement == "auto" else ""
+    mask, words, why = _placement(replace(settings, placement=applied or settings.placement), found)
+    if applied:
+        why = f"applied to this device: {why}"
     decode, prefill, thread_rule = _threads(settings, found)
     context, context_rule = _context(settings, facts, model)
     plan = ServerPlan(

@@ -101,6 +101,7 @@ KEYS: Mapping[str, Key] = _table(
     Key("mask.left", "left", "←", "screen.time_cursor(-1)", "core", "core to the left"),
     Key("mask.right", "right", "→", "screen.time_cursor(1)", "core", "core to the right"),
     Key("mask.toggle", "space", "space", "screen.act", "toggle", "put the core into the mask, or take it out"),
+    Key("placement.apply", "enter", "enter", "screen.apply", "apply", "use the placement under the cursor here"),
     Key("mask.new", "n", "n", "screen.new", "new", "a new placement of your own"),
     # chat
     Key("chat.again", "ctrl+r", "^r", "screen.again", "again", "another answer to the last question; both are kept"),

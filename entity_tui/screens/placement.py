@@ -34,8 +34,8 @@ class PlacementScreen(RunScreen):
     title_words = "Placement"
     question = "Should threads be pinned on this phone?"
     experiment = "placement"
-    keys = ("run.start", "run.stop", "mask.left", "mask.right", "mask.toggle", "mask.new")
-    footer = ("run.start", "run.stop", "mask.toggle", "mask.new", "export.csv", "copy", "zoom", "help")
+    keys = ("run.start", "run.stop", "mask.left", "mask.right", "mask.toggle", "mask.new", "placement.apply")
+    footer = ("run.start", "run.stop", "mask.toggle", "mask.new", "placement.apply", "export.csv", "copy", "help")
     footer_compact = ("run.start", "run.stop", "mask.toggle", "mask.new", "export.csv", "help")
     reading = (
         "■  threads are pinned to this core   ▪  the scheduler may use it   ·  not in the mask",
@@ -135,6 +135,20 @@ class PlacementScreen(RunScreen):
             box.show((), Condition.empty(words))
         else:
             box.show(verdict_rows(run, box.size.width - 4))
+
+    def action_apply(self) -> None:
+        """Remember the placement under the cursor for this device; Chat uses it, and says so."""
+        from entity_tui.applied import PLACEMENTS, apply_placement
+
+        spec = self.session.view.spec
+        masks, pairs = self.query_one("#masks", MaskEditor), self.query_one("#pairs", Table)
+        chosen = pairs.cursor_key if pairs.has_focus else masks.cursor_key
+        arm = str(chosen or "").replace(" ", "_")
+        if not spec or arm not in PLACEMENTS:
+            self.entity.say(f"enter applies one of: {', '.join(PLACEMENTS)}")
+            return
+        apply_placement(spec, arm)
+        self.entity.say(f"{arm} is this device's placement now: {PLACEMENTS[arm]}", log=True)
 
     def tiny_lines(self, width: int) -> tuple[Line, ...]:
         """Rates, changes and the verdict."""
