@@ -49,9 +49,7 @@ _PLAN = (
     click.option("--gate", multiple=True, metavar="KEY=VALUE", help="Change the gate, e.g. minimum_s=0; it taints."),
     click.option("--flag", multiple=True, metavar="WORDS", help="Engine flags for every arm, e.g. '-fa on'."),
     click.option("--expect", default="", metavar="TEXT", help="What you expect; printed beside the verdict."),
-    click.option(
-        "--counters", default="", metavar="EVENTS", help="Events simpleperf counts, e.g. instructions:u."
-    ),
+    click.option("--counters", default="", metavar="EVENTS", help="Events simpleperf counts, e.g. instructions:u."),
     click.option("--energy", is_flag=True, help="Generate long enough for an energy claim (60 s of decode)."),
 )
 _TARGET = (
