@@ -142,8 +142,8 @@ class PlacementScreen(RunScreen):
 
         spec = self.session.view.spec
         masks, pairs = self.query_one("#masks", MaskEditor), self.query_one("#pairs", Table)
-        chosen = pairs.cursor_key if pairs.has_focus else masks.cursor_key
-        arm = str(chosen or "").replace(" ", "_")
+        under = masks.chosen
+        arm = pairs.cursor_key if pairs.has_focus else (under.key if under is not None else "")
         if not spec or arm not in PLACEMENTS:
             self.entity.say(f"enter applies one of: {', '.join(PLACEMENTS)}")
             return

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from entity_tui import config
+from entity_tui.applied import applied_placement
 from entity_tui.config import data_folder
 from entity_tui.errors import DeviceUnreachable
 from entity_tui.logbook import Level
@@ -18,7 +19,7 @@ from entity_tui.screens.log import LogScreen
 from entity_tui.widgets.mask_editor import MaskEditor
 from tests.screens.conftest import Stage
 from tests.screens.pages import page
-from tests.screens.stage import StagedSession, a_run, grow, live_phone, picker_rows
+from tests.screens.stage import StagedSession, a_placement, a_run, grow, live_phone, picker_rows
 from tests.screens.stage_models import store_two_runs
 
 
@@ -315,3 +316,14 @@ async def test_cells_of_a_stored_run_are_listed_with_their_order(stage: Stage) -
         shown = page(app)
         assert "decode tok/s" in shown
         assert shown.count("● ok") == 7
+
+
+async def test_enter_applies_the_placement_under_the_cursor(stage: Stage) -> None:
+    """The row of the results becomes this device's placement, and the settings say so."""
+    session = live_phone()
+    session.run = a_placement()
+    async with stage(session, "placement") as (app, pilot):
+        app.screen.set_focus(app.screen.query_one("#pairs"))
+        await pilot.press("enter")
+        await pilot.pause()
+    assert applied_placement(session.view.spec) == "scheduler"
