@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("doctor", "Check this computer and the device, and say what to do."),
     "engine": ("engine", "Find, install and check llama.cpp on the device."),
     "equivalence": ("equivalence", "Does scheduling change the answer?"),
+    "guard": ("guard", "Does backing off pay?"),
     "history": ("history", "List, compare and export what was measured."),
     "import": ("import_runs", "Take in results of other tools."),
     "isa-ladder": ("isa_ladder", "What is each CPU backend variant worth?"),
