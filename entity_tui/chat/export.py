@@ -9,7 +9,8 @@ from typing import Any
 from entity_tui.chat.conversation import Conversation, Message, ReplyCost, Role
 
 
-def _speed(cost: ReplyCost) -> str:
+def cost_words(cost: ReplyCost) -> list[str]:
+    """What a reply cost, part by part; what was not measured is left out."""
     parts = []
     if cost.decode_tok_s is not None:
         parts.append(f"decode {cost.decode_tok_s:.3g} tok/s")
@@ -23,7 +24,11 @@ def _speed(cost: ReplyCost) -> str:
         parts.append(f"thermal guard waited {cost.guard_delay_ms} ms")
     if cost.simulated:
         parts.append("simulated device")
-    return ", ".join(parts)
+    return parts
+
+
+def _speed(cost: ReplyCost) -> str:
+    return ", ".join(cost_words(cost))
 
 
 def _last_cost(conversation: Conversation) -> ReplyCost | None:

@@ -226,20 +226,14 @@ def _cost_line(message: Message) -> str:
     cost = message.cost
     if cost is None:
         return ""
-    parts = [f"{cost.generated_tokens} tok"]
-    if cost.decode_tok_s is not None:
-        parts.append(f"decode {cost.decode_tok_s:.3g} tok/s")
-    if cost.prompt_tok_s is not None:
-        parts.append(f"prompt {cost.prompt_tok_s:.3g} tok/s ({cost.prompt_tokens} read, {cost.cached_tokens} reused)")
-    if cost.first_token_observed_ms is not None:
-        parts.append(f"first token {cost.first_token_observed_ms / 1000:.2f} s")
+    from entity_tui.chat.export import cost_words
+
+    parts = [f"{cost.generated_tokens} tok", *cost_words(cost)]
+    if cost.prompt_tokens is not None:
+        parts.append(f"prompt {cost.prompt_tokens} read, {cost.cached_tokens} reused")
     if cost.context_size:
         parts.append(f"context {cost.context_used}/{cost.context_size}")
-    if cost.guard_delay_ms:
-        parts.append(f"guard {cost.guard_delay_ms} ms")
     parts.append(cost.finish)
-    if cost.simulated:
-        parts.append("simulated")
     return "[" + "  ".join(parts) + "]"
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_VARIANT = re.compile(r"load_backend: loaded CPU backend from \S*?libggml-cpu-([A-Za-z0-9_.]+)\.so")
+from entity_tui.engine.log_lines import parse_log
+
 _LISTENING = re.compile(r"listening on http://127\.0\.0\.1:(\d+)")
-_BUFFER = re.compile(r"load_tensors:\s+(\S+) model buffer size =\s+([\d.]+) MiB")
 _KV = re.compile(r"(?:KV|kv).*?size =\s+([\d.]+) MiB")
 _SLOT = re.compile(r"n_ctx_slot = (\d+)")
-_KLEIDIAI = re.compile(r"KLEIDIAI = 1|CPU_KLEIDIAI")
 _PREFIX = re.compile(r"^\d+\.\d\d\.\d{3}\.\d{3} ([IWED]) ?")
 
 
@@ -121,7 +120,7 @@ FAILURES: tuple[tuple[str, str, str, str], ...] = (
 
 def read_start_log(text: str) -> StartLog:
     """The start-up facts in a log so far, whatever else is in it."""
-    variant = _VARIANT.search(text)
+    engine = parse_log(text)
     port = _LISTENING.search(text)
     slot = _SLOT.search(text)
     kv = None
@@ -130,12 +129,12 @@ def read_start_log(text: str) -> StartLog:
             kv = float(match[1])
     step = next((words for pattern, words in STEPS if pattern in text), "starting")
     return StartLog(
-        variant=variant[1] if variant else None,
+        variant=engine.variant or None,
         port=int(port[1]) if port else None,
         context_tokens=int(slot[1]) if slot else None,
-        buffers_mib=tuple((name, float(size)) for name, size in _BUFFER.findall(text)),
+        buffers_mib=tuple(engine.buffers_mib.items()),
         kv_mib=kv,
-        kleidiai=bool(_KLEIDIAI.search(text)),
+        kleidiai=bool(engine.kleidiai.ran),
         step=step,
     )
 
