@@ -59,6 +59,7 @@ async def test_losing_and_regaining_the_phone_needs_no_key(
 ) -> None:
     monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(adb_server.port))
     await session.connect(f"adb:{demo_phone.address}")
+    assert session.view.simulated, "a demo phone reached by its plain address says what it is"
     await until(lambda: session.telemetry.sequence >= 3)
     await demo_phone.ctl("drop", "2")
     await until(lambda: session.view.state is not DeviceState.READY, within_s=15)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from entity_tui.agent import script
@@ -16,6 +17,7 @@ from entity_tui.errors import EntityError, Where
 from entity_tui.transport.base import Transport
 
 PROBE_TIMEOUT_S = 60.0
+SIMULATED_PROPERTY = "ro.entity.simulated"
 
 _CHOOSE_SHELL = """{ read -r x </proc/uptime; } 2>/dev/null || { command -v bash >/dev/null && exec bash -c "$@"; }
 exec sh -c "$@"
@@ -44,6 +46,10 @@ async def probe(transport: Transport, *, timeout_s: float = PROBE_TIMEOUT_S) -> 
         transport=transport.kind,
         simulated=transport.simulated,
     )
+    if snapshot.props.get(SIMULATED_PROPERTY) == "1" and not transport.simulated:
+        # Reached by its plain address: a demo phone says of itself what it is, and everything measured must say so too.
+        transport.simulated = True
+        snapshot = replace(snapshot, simulated=True)
     if not snapshot.files and not snapshot.commands:
         raise ProbeFailed(
             "The device did not answer the probe.",
