@@ -116,7 +116,7 @@ def cpu_seconds(argv: Sequence[str], env: dict[str, str]) -> float:
     return used.ru_utime + used.ru_stime
 
 
-def tick_ratio(shell: Sequence[str], ticks: int = 41) -> tuple[float, float, float]:
+def tick_ratio(shell: Sequence[str], ticks: int = 81) -> tuple[float, float, float]:
     """(CPU seconds of a sampler tick, of a tick of the usual loop, their ratio); the start of both is taken off."""
     with tempfile.TemporaryDirectory() as folder:
         fast, slow = lay_phone(Path(folder))

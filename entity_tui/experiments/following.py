@@ -24,10 +24,13 @@ from entity_tui.records.run_directory import ROWS_FILE, SAMPLES_FILE, RunDirecto
 from entity_tui.records.schema import Row
 from entity_tui.records.store import RunStore
 from entity_tui.transport.base import Transport, TransportError
+from entity_tui.transport.device_text import parse_df_free_bytes
 
 OnView = Callable[[RunView], None]
 START_POLL_S = 0.2
 START_POLLS = 100
+FULL_BELOW_BYTES = 1 << 20
+"""Less free space than this, and a runner can no longer write its journal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +105,19 @@ class Following:
                 await asyncio.sleep(START_POLL_S)
             end = ending(self.events)
         except loop.RunnerDied as error:
-            lost = "device_rebooted" if error.rebooted else "link_lost"
+            lost = "device_rebooted" if error.rebooted else await self._why_died()
             end = Ending(lost, error.title)
             progress.log(str(error), "error")
         await self._keep_journal(folder)
         return self._finish(progress, end)
+
+    async def _why_died(self) -> str:
+        """The state behind a runner that ended without its last line: a full disk keeps it from writing one."""
+        try:
+            free = parse_df_free_bytes((await self.transport.run(["df", "-k", self.transport.root])).text)
+        except TransportError:
+            free = None
+        return "storage_full" if free is not None and free < FULL_BELOW_BYTES else "link_lost"
 
     async def _read(self, progress: RunProgress, folder: str, link: Callable[[TransportError | None], None]) -> None:
         context = self.context
