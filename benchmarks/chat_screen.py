@@ -27,6 +27,7 @@ from benchmarks.dashboard import cpu_seconds, read_for, spawn
 from benchmarks.reply_text import tokens
 from entity_tui.chat import maths
 from entity_tui.chat.segments import Segments
+from entity_tui.screens.chat import STREAM_PAINT_S
 from entity_tui.widgets.ink import line
 from entity_tui.widgets.transcript import Transcript, Turn
 
@@ -48,7 +49,7 @@ class Streamed(App[None]):
 
 
 class Ours(Streamed):
-    """Our transcript, painted ten times a second."""
+    """Our transcript, painted as often as the chat screen does."""
 
     CSS = "Transcript { width: 100%; height: 1fr; } Input { dock: bottom; height: 3; }"
 
@@ -69,7 +70,7 @@ class Ours(Streamed):
     async def start(self) -> None:
         """Paint on a clock."""
         self.query_one(Input).focus()
-        self.set_interval(0.1, self.paint)
+        self.set_interval(STREAM_PAINT_S, self.paint)
 
     async def add(self, piece: str) -> None:
         """One more token."""
@@ -233,7 +234,7 @@ def main() -> int:
     print(f"  key to screen p95 {middle['ours']['key_p95_ms']:.0f} ms while streaming, budget {KEY_BUDGET_MS:.0f} ms")
     good = (
         ratio <= CPU_RATIO_BUDGET
-        and middle["ours"]["frames_per_s"] >= FRAMES_BUDGET * 0.95
+        and middle["ours"]["frames_per_s"] >= FRAMES_BUDGET
         and middle["ours"]["lag_p99_ms"] <= LAG_BUDGET_MS
         and middle["ours"]["key_p95_ms"] <= KEY_BUDGET_MS
     )

@@ -32,6 +32,9 @@ from entity_tui.widgets.text import plain
 from entity_tui.widgets.text_panel import TextPanel
 from entity_tui.widgets.transcript import Transcript
 
+STREAM_PAINT_S = 1 / 12
+"""A growing reply is drawn a little more than ten times a second; everything else keeps the application's clock."""
+
 
 class ChatScreen(FrameScreen):
     """A conversation with the model on the device, and what each answer cost."""
@@ -71,6 +74,16 @@ class ChatScreen(FrameScreen):
         self.show_reasoning = False
         self.searched = ""
         self._drawn: tuple[int, bool, int] = (-1, False, 0)
+
+    def on_mount(self) -> None:
+        """Draw a growing reply on a clock of its own."""
+        super().on_mount()
+        self.set_interval(STREAM_PAINT_S, self.paint_stream)
+
+    def paint_stream(self) -> None:
+        """Draw the reply while it grows and this screen is in view."""
+        if self.is_current and self.size_class.panels and self.room.view.state == "streaming":
+            self.fill()
 
     @property
     def room(self) -> ChatRoom:
