@@ -59,6 +59,9 @@ def run_of(model: Path, census: Census, results: list[tuple[float, float]]) -> O
 
 def main(arguments: list[str]) -> int:
     """Print one line per model: measured, predicted from the others, error."""
+    if len(arguments) < 2:
+        print("usage: python -m benchmarks.predict_held_out ENGINE_FOLDER MODEL.gguf [CPU]", file=sys.stderr)
+        return 2
     engine, source = Path(arguments[0]), Path(arguments[1])
     cpu = int(arguments[2]) if len(arguments) > 2 else 1
     with tempfile.TemporaryDirectory() as place:
