@@ -52,6 +52,9 @@ COLUMNS = (
 )
 
 
+NOTE_WIDTH = next(column.width for column in COLUMNS if column.key == "tok_w")
+
+
 def columns_for(arms: Sequence[ArmValue]) -> tuple[Column, ...]:
     """The columns, wider where the two phases of an arm have their own widths and masks."""
     widest = {
@@ -91,8 +94,11 @@ def arm_row(arm: ArmValue) -> TableRow:
     """One arm as cells."""
     blocks = line(f"{arm.done}/{arm.planned}", (" †" if arm.provisional and arm.done else "", Ink.MUTED))
     power: Span = (watts(arm.watts), Ink.TEXT) if known(arm.watts) else (NONE, Ink.MUTED)
+    short = len(arm.power_note) <= NOTE_WIDTH
     per_watt: Span = (
-        (tok_s(arm.tok_per_w), Ink.TEXT) if known(arm.tok_per_w) else (arm.power_note[:6] or NONE, Ink.MUTED)
+        (tok_s(arm.tok_per_w), Ink.TEXT)
+        if known(arm.tok_per_w)
+        else ((arm.power_note if short else "") or NONE, Ink.MUTED)
     )
     cells = (
         arm.arm,
@@ -108,7 +114,9 @@ def arm_row(arm: ArmValue) -> TableRow:
     )
     counts = [f"{n} {name}" for n, name in ((arm.tainted, "tainted, kept"), (arm.void, "void, left out")) if n]
     detail = arm.detail if arm.word not in GOOD_WORDS | WAITING_WORDS else ""
-    words = "; ".join(filter(None, (*counts, detail)))
+    # A reason cut to six letters is none: a long one stands whole under the row.
+    no_power = "" if short or known(arm.watts) else f"no power: {arm.power_note}"
+    words = "; ".join(filter(None, (*counts, detail, no_power)))
     notes = (muted(f"    └ {words}"),) if words else ()
     return TableRow(arm.arm, cells, notes)
 

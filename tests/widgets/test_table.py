@@ -71,6 +71,14 @@ def test_a_single_pass_has_no_deviation() -> None:
     assert "±" not in str(cells[4])
 
 
+def test_a_reason_without_power_stands_whole_under_the_row_when_the_column_is_too_narrow() -> None:
+    """It read `covera` for `coverage 71 %` once."""
+    row = arm_row(arm(watts=None, tok_per_w=None, power_note="coverage 71 %"))
+    assert [text_of(note) for note in row.notes] == ["    └ no power: coverage 71 %"]
+    assert "covera" not in str(row.cells)
+    assert arm_row(arm(power_note="static")).notes == ()
+
+
 def test_a_failed_arm_says_why_in_the_row_below() -> None:
     """A state is not a number that looks plausible."""
     row = arm_row(arm(decode_tok_s=None, word="killed_oom", detail="412 MB free"))
