@@ -99,21 +99,21 @@ class ChatRoom:
         )
         return True
 
-    async def send(self, text: str) -> None:
-        """A user's turn and the answer to it."""
-        await self._speak(text)
+    async def send(self, text: str) -> bool:
+        """A user's turn and the answer to it; False when no server would start, and nothing was said."""
+        return await self._speak(text)
 
     async def again(self) -> None:
         """Another answer to the last turn."""
         if self.conversation.messages:
             await self._speak(None)
 
-    async def _speak(self, text: str | None) -> None:
+    async def _speak(self, text: str | None) -> bool:
         if self._lock.locked():
-            return
+            return False
         async with self._lock:
             if (self._server is None or self._server.status is None) and not await self.start():
-                return
+                return False
             assert self._server is not None
             if not self.conversation.number:
                 self.conversation = self.store.create(model_name=self.view.model, system=self.view.system)
@@ -139,6 +139,7 @@ class ChatRoom:
                 self._show(self.conversation)
             if self.view.state != "failed":
                 await self._settle()
+        return True
 
     async def _follow(self, talk: Talk, source: AsyncGenerator[Said, None]) -> None:
         """Fold what is said into the view, piece by piece."""

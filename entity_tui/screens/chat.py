@@ -181,7 +181,14 @@ class ChatScreen(FrameScreen):
             )
             return
         self.query_one("#conversation", Transcript).follow()
-        self.session.background(self.room.send(message.text), source="chat")
+        self.session.background(self._say(message.text), source="chat")
+
+    async def _say(self, text: str) -> None:
+        """Send; what could not be said goes back into an empty field."""
+        box = self.query_one("#message", MessageBox)
+        if not await self.room.send(text) and box.is_mounted and not box.text:
+            box.load_text(text)
+            box.move_cursor(box.document.end)
 
     def action_again(self) -> None:
         """Another answer to the last question."""

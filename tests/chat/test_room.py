@@ -83,7 +83,7 @@ async def test_what_keeps_a_server_from_starting_is_in_the_view(room: ChatRoom, 
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF" + b"\xff" * 64)
     await room.tune(replace(room.view.settings, model=str(broken)), room.view.sampling, "")
-    await room.send("Hello?")
+    assert not await room.send("Hello?")
     assert room.view.state == "failed"
     assert "GGUF" in room.view.words
     assert room.view.fix

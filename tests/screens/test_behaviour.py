@@ -17,6 +17,7 @@ from entity_tui.screens.dialogs import ConfirmScreen
 from entity_tui.screens.history import HistoryScreen
 from entity_tui.screens.log import LogScreen
 from entity_tui.widgets.mask_editor import MaskEditor
+from entity_tui.widgets.message_box import MessageBox
 from tests.screens.conftest import Stage
 from tests.screens.pages import page
 from tests.screens.stage import StagedSession, a_placement, a_run, grow, live_phone, picker_rows
@@ -327,3 +328,17 @@ async def test_enter_applies_the_placement_under_the_cursor(stage: Stage) -> Non
         await pilot.press("enter")
         await pilot.pause()
     assert applied_placement(session.view.spec) == "scheduler"
+
+
+async def test_a_message_that_could_not_be_said_is_back_in_the_field(stage: Stage) -> None:
+    """No server, no reply: what was written is not lost."""
+    async with stage(live_phone(), "chat") as (app, pilot):
+        box = app.screen.query_one("#message", MessageBox)
+        box.focus()
+        await pilot.press(*"hello", "enter")
+        for _ in range(20):
+            await pilot.pause(0.05)
+            if box.text:
+                break
+        assert box.text == "hello"
+        assert "✖" in page(app)
