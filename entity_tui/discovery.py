@@ -62,7 +62,9 @@ async def standing_rows() -> tuple[DeviceRow, ...]:
         there = spec.kind != "ssh" or await answers(spec.rest)
         state = DeviceState.READY if there else DeviceState.OFFLINE
         rows.append(DeviceRow(known.name, via, spec.rest, state, known.name, last_seen=seen))
-    rows.append(DeviceRow("this computer", "this computer", "no phone needed", DeviceState.READY, "local"))
+    rows.append(
+        DeviceRow("this computer", "this computer", "no phone needed", DeviceState.READY, "local", simulated=False)
+    )
     rows.append(DeviceRow("demo", "demo", "no phone needed", DeviceState.READY, f"demo:{DEFAULT_DEMO}", simulated=True))
     return tuple(rows)
 

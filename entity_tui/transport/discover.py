@@ -24,4 +24,5 @@ class DeviceRow:
     """ISO 8601 UTC of the last time it was ready; empty when never or now."""
     fix: str = ""
     """What to do when it is not ready."""
-    simulated: bool = False
+    simulated: bool | None = None
+    """True for the built-in demo phone, False for this computer, None until the device was asked."""
