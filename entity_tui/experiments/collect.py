@@ -93,7 +93,7 @@ def cell_rows(context: RunContext, event: CellEvent, files: Mapping[str, bytes])
     base = replace(
         with_surroundings(base_row(context, event, arm, power), around),
         state=found,
-        state_detail=detail or None,
+        state_detail=_detail(event, detail) or None,
         usability=usability,
     )
     rows: list[Row] = []
@@ -154,6 +154,14 @@ def _cell_state(event: CellEvent, phases: list[PhaseResult]) -> tuple[str, str]:
     if failed is not None:
         return failed.state, failed.detail
     return (OK, "") if event.state in (OK, "", "warmup") else (event.state, event.detail)
+
+
+def _detail(event: CellEvent, detail: str) -> str:
+    """The reason as it stands, or what a reader of a cell that a blind gate kept from running should do."""
+    blind = event.gate is not None and event.gate.outcome is GateOutcome.UNAVAILABLE and not event.launches
+    if blind and not detail:
+        return "not run; --gate sensorless_dwell_s=60 runs it after a fixed wait, tainted"
+    return detail
 
 
 def base_row(context: RunContext, event: CellEvent, arm: Arm, power: CellPower) -> Row:

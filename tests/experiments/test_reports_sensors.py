@@ -58,7 +58,8 @@ async def test_an_unreadable_temperature_is_not_run_where_the_plan_allows_no_bli
     gate = {"minimum_s": 0.0, "limit_s": 1.0, "sensorless_dwell_s": None, "sensor": str(tmp_path / "nothing")}
     result = await paper.run(paper.own(arms(one="MODE=ok").split("gate:")[0], gate=gate))
     (row,) = [row for row in result.rows if row.role == "measure"]
-    assert (row.state, row.value) == ("gate_unavailable", None)
+    assert (row.state, row.value, row.usability) == ("gate_unavailable", None, "void")
+    assert "sensorless_dwell_s" in (row.state_detail or "")
 
 
 async def test_a_battery_at_its_safety_temperature_stops_the_run(paper: Bench, tmp_path: Path) -> None:
