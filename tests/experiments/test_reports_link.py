@@ -70,7 +70,7 @@ async def test_android_tools_28_a_phone_that_restarts_ends_the_session_and_a_new
     demo_phone: DemoPhone, adb_server: AdbServer, tmp_path: Path
 ) -> None:
     async with on_phone(demo_phone, adb_server, tmp_path) as bench:
-        plan = bench.runs(1, ["naive", "optimized"])
+        plan = bench.runs(3, ["naive", "optimized"])
         task = asyncio.create_task(bench.run(plan))
         await until(lambda: task.done() or cells_done(bench) >= 1, within_s=90)
         await demo_phone.ctl("reboot", "1")
