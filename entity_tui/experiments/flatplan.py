@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
+from entity_tui.device.cpu_lists import format_mask, parse_mask
 from entity_tui.errors import UsageError
 
 PLAN_VERSION = 1
@@ -187,7 +188,7 @@ def render(plan: RunnerPlan) -> str:
     if plan.safety_status is not None:
         lines.append(f"safety_status {plan.safety_status}")
     if plan.recorder_mask is not None:
-        lines.append(f"recorder_mask {_mask(plan.recorder_mask)}")
+        lines.append(f"recorder_mask {format_mask(mask_cpus(plan.recorder_mask))}")
     if plan.owed_blocks:
         lines.append(f"owed {plan.owed_blocks}")
     if len(plan.nodes) > MAX_NODES:
@@ -222,7 +223,7 @@ def _cell_lines(cell: RunnerCell) -> list[str]:
             cpus = mask_cpus(launch.mask)
             if not cpus:
                 raise UsageError(f"Cell {cell.number} has a mask without a CPU.")
-            lines.append(f"mask {_mask(launch.mask)} {' '.join(map(str, cpus))}")
+            lines.append(f"mask {format_mask(cpus)} {' '.join(map(str, cpus))}")
         lines.append(f"dir {_path(launch.directory)}")
         for name, value in launch.env:
             if not _ENV_NAME.fullmatch(name):
@@ -251,16 +252,10 @@ def _gate_lines(gate: GatePlan) -> list[str]:
 
 def mask_cpus(mask: str) -> tuple[int, ...]:
     """CPU numbers of a bare hex mask, lowest first: `f0` is (4, 5, 6, 7)."""
-    value = int(_mask(mask), 16)
-    return tuple(cpu for cpu in range(value.bit_length()) if value >> cpu & 1)
-
-
-def _mask(text: str) -> str:
-    try:
-        value = int(text, 16)
-    except ValueError:
-        raise UsageError(f"{text!r} is not a CPU mask.", fix="Write the mask in hex, such as f0.") from None
-    return format(value, "x")
+    cpus = parse_mask(mask)
+    if cpus is None:
+        raise UsageError(f"{mask!r} is not a CPU mask.", fix="Write the mask in hex, such as f0.")
+    return cpus
 
 
 def _cs(seconds: float) -> int:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from entity_tui.analysis.summary import seed_summary
 from entity_tui.analysis.usable import contributes
+from entity_tui.device.cpu_lists import format_mask
 from entity_tui.errors import UsageError
 from entity_tui.records.export import read_csv, write_csv
 from entity_tui.records.imported import CARRIED, Imported, session_id_of
@@ -174,7 +175,7 @@ def mask_of(affinity: str, known: Mapping[str, str]) -> str | None:
     """The hex mask of an affinity label, from the cores that the file lists; None for a label without cores."""
     listed = [cpu for name in AFFINITY_CORES.get(affinity, ()) for cpu in known.get(name, "").split()]
     cpus = {int(cpu) for cpu in listed if re.fullmatch(r"[0-9]{1,3}", cpu)}
-    return f"{sum(1 << cpu for cpu in cpus):x}" if cpus else None
+    return format_mask(cpus) if cpus else None
 
 
 def _row(base: Row, line: dict[str, str], known: dict[str, str]) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from entity_tui.device.cpu_lists import format_cpu_list, parse_mask
 from entity_tui.experiments.live import ArmRow, CellPhase, FactorRow, RunView
 from entity_tui.widgets.arms_table import ArmValue, progress_line
 from entity_tui.widgets.bars import progress
@@ -15,22 +16,8 @@ from entity_tui.widgets.text import fold, plain
 def mask_words(mask: str) -> str:
     """A hexadecimal mask as CPU numbers (`f0` is `4-7`); other words stay as they are."""
     text = plain(mask)
-    try:
-        bits = int(text.removeprefix("0x"), 16)
-    except ValueError:
-        return text or "—"
-    cpus = [cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1]
-    groups: list[str] = []
-    start = before = None
-    for cpu in [*cpus, None]:
-        if start is None:
-            start = before = cpu
-        elif cpu is not None and before is not None and cpu == before + 1:
-            before = cpu
-        else:
-            groups.append(str(start) if start == before else f"{start}-{before}")
-            start = before = cpu
-    return ",".join(groups) or "—"
+    cpus = parse_mask(text)
+    return (text if cpus is None else format_cpu_list(cpus)) or "—"
 
 
 def two(decode: str, prefill: str) -> str:
