@@ -208,7 +208,8 @@ def verify(
     model: str, device: str | None, speed: float | None, against: Path | None, sha256: str | None, as_json: bool
 ) -> None:
     """Compute a model's sha256 on the device and compare it with a file here, a given value, or the catalog's."""
-    from entity_tui.engine.fetch import PACKAGED, file_sha256
+    from entity_tui.checksum import file_sha256
+    from entity_tui.engine.fetch import PACKAGED
     from entity_tui.engine.own_catalog import load_catalog
     from entity_tui.engine.remote_hash import remote_sha256
     from entity_tui.engine.select import choose_model

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import stat
@@ -11,6 +10,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from entity_tui.checksum import file_sha256
 from entity_tui.engine.build import PROGRAMS, EngineBuild, build_from_path, describe_folder
 from entity_tui.errors import EntityError, UsageError
 
@@ -151,16 +151,8 @@ def open_engine(path: Path, unpacked: Path) -> EngineBuild:
             fix=f"An archive ends in one of {', '.join(SUFFIXES)}.",
         )
     stem = next(path.name[: -len(suffix)] for suffix in SUFFIXES if path.name.lower().endswith(suffix))
-    target = unpacked / f"{stem}-{_digest(path)[:12]}"
+    target = unpacked / f"{stem}-{file_sha256(path)[:12]}"
     if not target.exists():
         unpacked.mkdir(parents=True, exist_ok=True)
         unpack(path, target)
     return describe_local(target, hint=path.name)
-
-
-def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as content:
-        while chunk := content.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()

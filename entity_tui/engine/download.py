@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import hashlib
 import http.client
 import os
 import re
@@ -17,6 +16,7 @@ from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 from entity_tui import __version__
+from entity_tui.checksum import file_sha256
 from entity_tui.errors import EntityError, UsageError
 from entity_tui.transport.base import Progress
 
@@ -110,7 +110,7 @@ def download_now(
     folder.mkdir(parents=True, exist_ok=True)
     target, part = folder / wanted.file_name, folder / f"{wanted.file_name}.part"
     if target.is_file() and target.stat().st_size == wanted.size_bytes:
-        digest = _digest(target)
+        digest = file_sha256(target)
         if wanted.sha256 in (None, digest):
             return Downloaded(target, wanted.size_bytes, 0, digest, wanted.sha256 is not None)
     if offline:
@@ -124,7 +124,7 @@ def download_now(
                 detail=f"{wanted.size_bytes - have} bytes to come, {free} free in {folder}",
             )
         received = _until_complete(wanted, part, progress, stopped)
-        digest = _digest(part)
+        digest = file_sha256(part)
         if wanted.sha256 not in (None, digest):
             part.unlink()
             raise DownloadFailed(
@@ -244,8 +244,3 @@ def _open(url: str, have: int) -> tuple[http.client.HTTPConnection, http.client.
             raise DownloadFailed("The server leads away from an encrypted connection.", detail=target)
         url = target
     raise DownloadFailed("The server redirects in circles.", detail=url)
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -9,6 +9,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from entity_tui.checksum import file_sha256
 from entity_tui.errors import EntityError, UsageError
 from entity_tui.transport.base import Progress, Transport
 
@@ -52,15 +53,6 @@ def packaged(name: str) -> PackagedModel:
         if model.name == name:
             return model
     raise UsageError(f"No packaged model is called {name!r}.", fix=f"Known: {', '.join(m.name for m in PACKAGED)}.")
-
-
-def file_sha256(path: Path) -> str:
-    """The sha256 of a file of this computer, in hex."""
-    digest = hashlib.sha256()
-    with path.open("rb") as content:
-        while chunk := content.read(_PART_BYTES):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def is_complete(path: Path, model: PackagedModel) -> bool:

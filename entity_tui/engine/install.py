@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from entity_tui.checksum import file_sha256
 from entity_tui.engine.archive import library_folder
 from entity_tui.engine.build import MANIFEST, EngineBuild, VariantList, describe_folder
 from entity_tui.engine.elf import needed_libraries, read_head
-from entity_tui.engine.fetch import file_sha256
 from entity_tui.engine.minimum_isa import code_features
 from entity_tui.engine.remote_hash import remote_sha256s
 from entity_tui.errors import EntityError, UsageError

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from entity_tui.checksum import file_sha256
 from entity_tui.engine.build import EngineBuild
 from entity_tui.engine.command_lines import engine_env, perplexity_argv
-from entity_tui.engine.fetch import file_sha256
 from entity_tui.engine.log_lines import parse_log
 from entity_tui.errors import EntityError, UsageError, Where
 from entity_tui.models.on_device import ModelFile

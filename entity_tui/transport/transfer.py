@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from entity_tui.checksum import file_sha256
 from entity_tui.errors import Where
 from entity_tui.transport.base import (
     LinkLost,
@@ -79,11 +80,6 @@ def _fail(title: str, words: str) -> RemoteFileError:
     words = "\n".join(line for line in words.splitlines() if not _DD_COUNTS.search(line))
     fix = "Free some space on the device, or choose another folder." if "No space left" in words else ""
     return RemoteFileError(title, detail=words.strip() or "the device gave no reason", fix=fix)
-
-
-def _hash_file(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _push_key(path: Path, status: os.stat_result) -> str:
@@ -203,7 +199,7 @@ async def push(
     ended = time.monotonic()
     sha256 = ""
     if verify:
-        sha256, there = await asyncio.gather(asyncio.to_thread(_hash_file, local), device_sha256(transport, temporary))
+        sha256, there = await asyncio.gather(asyncio.to_thread(file_sha256, local), device_sha256(transport, temporary))
         if sha256 != there:
             await transport.run(["rm", "-f", temporary])
             if sent < status.st_size:
@@ -281,7 +277,9 @@ async def pull(
     ended = time.monotonic()
     sha256 = ""
     if verify:
-        sha256, there = await asyncio.gather(asyncio.to_thread(_hash_file, temporary), device_sha256(transport, remote))
+        sha256, there = await asyncio.gather(
+            asyncio.to_thread(file_sha256, temporary), device_sha256(transport, remote)
+        )
         if sha256 != there:
             temporary.unlink()
             if start:

@@ -136,7 +136,7 @@ async def test_a_damaged_part_on_the_device_is_sent_anew_and_never_named(
 async def test_a_file_that_arrives_damaged_gets_no_name(
     link: Transport, folder: str, payload: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transfer, "_hash_file", lambda path: "0" * 64)
+    monkeypatch.setattr(transfer, "file_sha256", lambda path: "0" * 64)
     with pytest.raises(TransferMismatch):
         await link.push(payload, f"{folder}/model.bin")
     assert (await link.script('ls -A "$1"', args=[folder])).text == ""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from entity_tui.engine.fetch import file_sha256
+from entity_tui.checksum import file_sha256
 from entity_tui.engine.model_files import count_models, local_census, remote_header
 from entity_tui.engine.own_catalog import load_catalog
 from entity_tui.engine.remote_hash import remote_sha256
