@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from entity_tui.commands.columns import aligned
 from entity_tui.commands.options import json_option, print_json
 from entity_tui.errors import UsageError
 from entity_tui.printable import printable
@@ -62,13 +63,7 @@ def _lines(found: tuple[RunEntry, ...]) -> list[str]:
         ("when", "kind", "device", "model", "quant", "arm", "n", "tok/s", "W", "tok/W", "flags", "run")
     ]
     rows += [_cells(entry, arm) for entry in found for arm in entry.arms or (None,)]
-    return _aligned(rows)
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines whose columns stand under each other."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return aligned(rows)
 
 
 def _cells(entry: RunEntry, arm: ArmLine | None) -> tuple[str, ...]:
@@ -248,7 +243,7 @@ def table(filter_line: tuple[str, ...], metric: str, as_csv: bool) -> None:
         click.echo(table_csv(lines), nl=False)
         return
     header = list(lines[0]) if lines else []
-    for text in _aligned([header, *(list(line.values()) for line in lines)]):
+    for text in aligned([header, *(list(line.values()) for line in lines)]):
         click.echo(printable(text))
 
 

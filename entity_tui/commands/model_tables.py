@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from entity_tui.commands.columns import aligned
 from entity_tui.models.card import KleidiState, card, kleidi_state
 from entity_tui.models.catalog import usability_words
 from entity_tui.models.census import Census
@@ -60,18 +61,6 @@ def memory_source(memory: MemoryReading) -> str:
     """Where and when the memory was read."""
     age = "" if memory.age_s is None else f", {memory.age_s:.0f} s ago"
     return f"{memory.source} {memory.taken_at}".strip() + age
-
-
-def aligned(lines: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) -> list[str]:
-    """Lines of cells as columns two blanks apart."""
-    widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
-    return [
-        "  ".join(
-            cell.rjust(width) if place in right else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
 
 
 def print_rows(rows: Sequence[ModelRow]) -> None:

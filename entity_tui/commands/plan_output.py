@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from entity_tui.commands.columns import aligned
 from entity_tui.printable import printable
 
 if TYPE_CHECKING:
@@ -122,14 +123,8 @@ def _cells(row: ArmRow) -> tuple[str, ...]:
 
 def print_arms(rows: Sequence[ArmRow]) -> None:
     """The arms table: medians ± population SD, how many cells they are from, and how each arm ended."""
-    table = [HEADER, *(_cells(row) for row in rows)]
-    sizes = [max(len(line[column]) for line in table) for column in range(len(HEADER))]
-    for line in table:
-        cells = [
-            text.ljust(size) if place in (0, 2, 9) else text.rjust(size)
-            for place, (text, size) in enumerate(zip(line, sizes, strict=True))
-        ]
-        click.echo("  ".join(cells).rstrip())
+    for line in aligned([HEADER, *(_cells(row) for row in rows)], frozenset(range(1, 9)) - {2}):
+        click.echo(line)
 
 
 def print_result(result: RunResult) -> None:

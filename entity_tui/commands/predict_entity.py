@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from entity_tui.commands.model_tables import aligned, rate
+from entity_tui.commands.columns import aligned
+from entity_tui.commands.model_tables import rate
 from entity_tui.commands.options import print_json, read_snapshot_file
 from entity_tui.errors import UsageError
 from entity_tui.models.catalog import CatalogEntry, find_chip
