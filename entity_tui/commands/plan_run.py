@@ -99,6 +99,7 @@ async def run_ready(
         code = 0
         for result in results:
             code = max(code, _report(result, options, condition, refused_is_failure=refused_is_failure))
+        _replicated(store, results, options)
     await _done(options, results[-1])
     return code, results
 
