@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
@@ -36,11 +35,6 @@ COLUMNS = (
 )
 
 
-def has_command(name: str) -> bool:
-    """True when the command line has a command of that name; an experiment without one is not offered."""
-    return importlib.util.find_spec(f"entity_tui.commands.{name.replace('-', '_')}") is not None
-
-
 class ChooserScreen(FrameScreen):
     """A list of experiments. `enter` starts those with a key; `y` copies the command of the others."""
 
@@ -63,26 +57,22 @@ class ChooserScreen(FrameScreen):
         """Where this is."""
         return "Bench  ›  experiments"
 
-    def rows(self) -> tuple[tuple[str, str, str, str], ...]:
-        """The experiments this version has a command for."""
-        return tuple(row for row in EXPERIMENTS if has_command(row[2]))
-
     def fill(self) -> None:
         """The table."""
         rows = tuple(
             TableRow(name, (name, question, f"entity-tui {command}", key))
-            for name, question, command, key in self.rows()
+            for name, question, command, key in EXPERIMENTS
         )
         foot = (muted("enter starts those with a key; the others are commands: y copies the one under the cursor"),)
         self.query_one("#experiments", Table).show(TableValue(COLUMNS, rows, foot))
 
     def tiny_lines(self, width: int) -> tuple[Line, ...]:
         """Names and questions."""
-        return tuple(line(f" {name:12}", question) for name, question, _, _ in self.rows())
+        return tuple(line(f" {name:12}", question) for name, question, _, _ in EXPERIMENTS)
 
     def _chosen(self) -> tuple[str, str, str, str] | None:
         key = self.query_one("#experiments", Table).cursor_key
-        return next((row for row in self.rows() if row[0] == key), None)
+        return next((row for row in EXPERIMENTS if row[0] == key), None)
 
     def copied_text(self) -> str:
         """The command under the cursor, with the device it would run on."""

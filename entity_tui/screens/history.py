@@ -23,7 +23,7 @@ from entity_tui.widgets.numbers import tok_s
 from entity_tui.widgets.panel import LIVE, Condition
 from entity_tui.widgets.table import Table, TableValue
 from entity_tui.widgets.text import plain
-from entity_tui.widgets.time_series import GraphValue, TimeSeries
+from entity_tui.widgets.time_series import GraphValue, TimeSeries, Track
 
 LIMIT = 200
 READ_EVERY_TICKS = 10
@@ -79,6 +79,8 @@ class HistoryScreen(StoredRunsScreen):
         self._forced = 0
         self._compared: tuple[str, ...] = ()
         self._marked: tuple[Marked, Marked] | None = None
+        self._comparison: tuple[TableValue, str] = (TableValue(), "")
+        self._tracks: tuple[Track, ...] = ()
 
     # -- layout ----------------------------------------------------------------------------------------------------
 
@@ -135,6 +137,7 @@ class HistoryScreen(StoredRunsScreen):
                 session_id, _, arm = key.partition("/")
                 pair.append(Marked(session_id, arm, self.store().find(session_id).rows()))
             self._marked = (pair[0], pair[1])
+            self._comparison, self._tracks = compare_value(*self._marked), cell_tracks(*self._marked)
         except (EntityError, OSError) as error:
             self._problem = str(error)
 
@@ -177,7 +180,7 @@ class HistoryScreen(StoredRunsScreen):
         if self._marked is None:
             table.show(TableValue(), Condition.empty("Nothing to compare.", "space marks a row as a, another as b."))
             return
-        value, hint = compare_value(*self._marked)
+        value, hint = self._comparison
         names = f"a {plain(self._marked[0].arm)} / b {plain(self._marked[1].arm)}"
         table.show(value, hint=hint, subtitle=names)
 
@@ -186,13 +189,19 @@ class HistoryScreen(StoredRunsScreen):
         if self._marked is None:
             graph.show(GraphValue(), Condition.empty("The cells of the marked rows appear here."))
             return
-        tracks = cell_tracks(*self._marked)
-        most = max((len(track.values) for track in tracks), default=0)
+        most = max((len(track.values) for track in self._tracks), default=0)
         if not most:
             graph.show(GraphValue(), Condition.empty("The marked rows have no usable decode rate."))
             return
         value = GraphValue(
-            tracks, float(most), most - 0.01, 1.0, floor=0.0, least=1.0, left_label="cell 1", right_label=f"cell {most}"
+            self._tracks,
+            float(most),
+            most - 0.01,
+            1.0,
+            floor=0.0,
+            least=1.0,
+            left_label="cell 1",
+            right_label=f"cell {most}",
         )
         graph.show(value, hint="raw cells kept")
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from entity_tui.config import config_folder
+from entity_tui.device.cpu_lists import format_mask
 from entity_tui.widgets.mask_editor import PlacementRow
 
 
@@ -26,8 +27,8 @@ def write_placements(rows: Sequence[PlacementRow]) -> Path:
         "    placement: all",
     ]
     for row in rows:
-        bits = sum(1 << cpu for cpu in row.cpus)
-        lines += [f"  {row.key}:", f"    label: {row.name}", f"    threads: {len(row.cpus)}", f'    mask: "{bits:x}"']
+        mask = format_mask(row.cpus)
+        lines += [f"  {row.key}:", f"    label: {row.name}", f"    threads: {len(row.cpus)}", f'    mask: "{mask}"']
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 

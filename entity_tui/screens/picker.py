@@ -80,12 +80,7 @@ class PickerScreen(FrameScreen):
 
     def fill(self) -> None:
         """List, advice, preview."""
-        table = self.query_one("#phones", Table)
-        rows = tuple(device_row(row) for row in self.session.devices)
-        condition: Condition = (
-            LIVE if rows else Condition.waiting("looking for devices on USB, Wi-Fi and this computer")
-        )
-        table.show(TableValue(COLUMNS, rows), condition, hint="d anytime  auto-refresh")
+        self._fill_list()
         chosen = self.chosen()
         advice = self.query_one("#advice", TextPanel)
         if chosen is None:

@@ -10,12 +10,13 @@ from textual.binding import BindingType
 from textual.geometry import Region
 from textual.widget import Widget
 
+from entity_tui.device.cpu_lists import format_cpu_list, format_mask
 from entity_tui.experiments.live import RunView
 from entity_tui.screens.keys import bindings
 from entity_tui.screens.layout import SizeClass, split_columns, split_rows
 from entity_tui.screens.placement_values import mask_value, pair_value, spread_rows, verdict_rows
 from entity_tui.screens.run_screen import RunScreen
-from entity_tui.screens.run_values import mask_words, run_progress
+from entity_tui.screens.run_values import run_progress
 from entity_tui.widgets.ink import Ink, Line, line, muted
 from entity_tui.widgets.log_view import LogView
 from entity_tui.widgets.mask_editor import MaskEditor, PlacementRow
@@ -211,11 +212,10 @@ class PlacementScreen(RunScreen):
         """Write the placement down for the command line, and its mask and command into the log."""
         from entity_tui.screens.own_placements import command_for, write_placements
 
-        bits = sum(1 << cpu for cpu in row.cpus)
         path = write_placements(self.own)
-        self.session.log.add(
-            "placement", f"{row.name}: mask {bits:x}, CPUs {mask_words(f'{bits:x}')}, {command_for(path, row)}"
-        )
+        cpus = format_cpu_list(row.cpus) or "—"
+        words = f"{row.name}: mask {format_mask(row.cpus)}, CPUs {cpus}, {command_for(path, row)}"
+        self.session.log.add("placement", words)
         self.tick()
 
     def copied_text(self) -> str:
