@@ -169,11 +169,16 @@ class LineStream:
             self._split(piece.data)
 
     def _split(self, data: bytes) -> None:
-        first, *others = data.split(b"\n")
-        self._rest += first
-        for part in others:
+        *ended, begun = data.split(b"\n")
+        for part in ended:
+            self._grow(part)
             self._lines.append(bytes(self._rest))
-            self._rest[:] = part
-        while len(self._rest) >= LINE_LIMIT_BYTES:
+            self._rest.clear()
+        self._grow(begun)
+
+    def _grow(self, part: bytes) -> None:
+        """More of the line that is not over: where it is cut depends on its length alone, not on how it arrived."""
+        self._rest += part
+        while len(self._rest) > LINE_LIMIT_BYTES:
             self._lines.append(bytes(self._rest[:LINE_LIMIT_BYTES]))
             del self._rest[:LINE_LIMIT_BYTES]

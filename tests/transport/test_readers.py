@@ -228,6 +228,34 @@ def test_a_line_without_an_end_cannot_fill_the_memory() -> None:
         assert len(stream._rest) < LINE_LIMIT_BYTES
 
 
+@given(
+    st.lists(st.sampled_from([0, 1, 3, 4, 5, 8, 9]), max_size=4), st.booleans(), st.lists(st.integers(1, 7), min_size=1)
+)
+def test_where_a_long_line_is_cut_does_not_depend_on_how_it_arrives(
+    lengths: list[int], open_end: bool, steps: list[int]
+) -> None:
+    """A newline in the same piece once left a line of any length whole, and one on the limit gave an empty line."""
+    whole = b"\n".join(b"x" * length for length in lengths) + (b"" if open_end else b"\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("entity_tui.transport.channel.LINE_LIMIT_BYTES", 4)
+
+        def lines_of(pieces: list[bytes]) -> list[bytes]:
+            stream = LineStream(None)  # type: ignore[arg-type]
+            for piece in pieces:
+                stream._take(Piece(PieceKind.STDOUT, piece))
+            stream._take(Piece(PieceKind.EXIT, code=0))
+            return list(stream._lines)
+
+        cut: list[bytes] = []
+        at = 0
+        while at < len(whole):
+            step = steps[len(cut) % len(steps)]
+            cut.append(whole[at : at + step])
+            at += step
+        assert lines_of(cut) == lines_of([whole])
+        assert all(len(line) <= 4 for line in lines_of(cut))
+
+
 @given(st.binary())
 def test_recorded_bytes_come_back_exactly(data: bytes) -> None:
     assert recording.unpack_bytes(recording.pack_bytes(data)) == data
