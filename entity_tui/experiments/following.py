@@ -102,6 +102,7 @@ class Following:
                     break
                 # A resumed runner has the lock but not yet its first line: the last line is still the old runner's.
                 self.events.clear()
+                progress.rows.clear()
                 await asyncio.sleep(START_POLL_S)
             end = ending(self.events)
         except loop.RunnerDied as error:
