@@ -114,8 +114,3 @@ def _factor(
         return Factor(label, comparison, None, None, void)
     found = estimate(pair(rows, comparison).log_ratios, alpha)
     return Factor(label, comparison, medians[treatment] / medians[baseline], found)
-
-
-def energy_factor(power_ratio: float, time_ratio: float) -> float:
-    """An energy factor from its two parts: power factor × time factor. Both are treatment over baseline."""
-    return power_ratio * time_ratio

@@ -10,8 +10,8 @@ from typing import Any
 from entity_tui.analysis.comparison import Axis, Comparison
 from entity_tui.errors import UsageError
 from entity_tui.experiments.arm_specs import ArmFile, ArmSpec, shipped_arms
-from entity_tui.experiments.build import Choices, Design, Setting, assemble
-from entity_tui.experiments.plan import Gate, Plan, Protocol
+from entity_tui.experiments.build import Choices, Design
+from entity_tui.experiments.plan import Gate, Protocol
 from entity_tui.records.schema import Metric
 
 EXPERIMENT = "ablation"
@@ -148,8 +148,3 @@ def file_choices(file: ArmFile, choices: Choices) -> Choices:
         ),
         exclude=choices.exclude or tuple(file.plan.get("exclude") or ()),
     )
-
-
-def build(design: Design, setting: Setting, choices: Choices) -> Plan:
-    """The ablation plan for one device."""
-    return assemble(design, setting, choices)

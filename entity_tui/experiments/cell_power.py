@@ -12,6 +12,7 @@ from entity_tui.analysis.summary import median
 from entity_tui.analysis.usable import UNPLUGGED
 from entity_tui.device.battery import CurrentUnit
 from entity_tui.device.facts import Facts
+from entity_tui.device.numbers import integer
 from entity_tui.device.power_units import assume_unit, voltage_mv, watts
 from entity_tui.device.snapshot import Snapshot
 from entity_tui.experiments.flatplan import SampleNode
@@ -100,10 +101,6 @@ def parse_samples(data: bytes, nodes: Sequence[str] = ()) -> CellSamples:
         for name, column in columns.items():
             column.append(given.get(name, "").strip())
     return CellSamples(tuple(times), MappingProxyType({name: tuple(column) for name, column in columns.items()}))
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.lstrip("-").isdigit() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,14 +231,14 @@ def _unit(current: Sequence[str], volts: Sequence[str], stated: CurrentUnit) -> 
     """The device's unit, or what a reading under load says where the idle probe could not tell."""
     if stated is not CurrentUnit.UNKNOWN:
         return stated
-    loaded = max((abs(value) for text in current if (value := _number(text)) is not None), default=None)
-    raw = next((value for text in volts if (value := _number(text)) is not None), None)
+    loaded = max((abs(value) for text in current if (value := integer(text)) is not None), default=None)
+    raw = next((value for text in volts if (value := integer(text)) is not None), None)
     millivolts, how = voltage_mv(raw)
     return assume_unit(loaded, millivolts, node_voltage=how).unit
 
 
 def _watts(current: str, volts: str, unit: CurrentUnit) -> float | None:
-    raw, millivolts = _number(current), voltage_mv(_number(volts))[0]
+    raw, millivolts = integer(current), voltage_mv(integer(volts))[0]
     return None if raw is None or millivolts is None else watts(raw, unit, millivolts)
 
 
@@ -254,7 +251,7 @@ def _clocks(samples: CellSamples, gauge: GaugeReading, window: Window) -> tuple[
     for name, column in samples.values.items():
         if not name.startswith(CLOCK_PREFIX):
             continue
-        found = [value for index in inside if (value := _number(column[index])) is not None]
+        found = [value for index in inside if (value := integer(column[index])) is not None]
         if not found:
             continue
         label = name.removeprefix(CLOCK_PREFIX).rpartition("_")[0]

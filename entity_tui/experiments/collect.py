@@ -45,6 +45,12 @@ class RunContext:
     cpuset: str = ""
     gauge: GaugeReading | None = None
     """How this device's battery gauge is read; None where it cannot be."""
+    plan_hash: str = field(init=False, default="")
+    """The plan's own, computed once for all rows."""
+
+    def __post_init__(self) -> None:
+        """Hash the plan."""
+        object.__setattr__(self, "plan_hash", self.plan.plan_hash)
 
 
 def _usability(found: str, event: CellEvent, tainted: bool) -> Usability:
@@ -174,7 +180,7 @@ def base_row(context: RunContext, event: CellEvent, arm: Arm, power: CellPower) 
     temps = [launch.temp_max_c for launch in event.launches if launch.temp_max_c is not None]
     return Row(
         session_id=context.session_id,
-        plan_hash=plan.plan_hash,
+        plan_hash=context.plan_hash,
         plan_seed=plan.seed,
         device_id_hash=context.device_id_hash or None,
         os_build=context.os_build or None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
@@ -11,13 +10,14 @@ from entity_tui.device.facts import Facts
 from entity_tui.device.snapshot import Snapshot
 from entity_tui.engine.bench_output import OK, parse_bench
 from entity_tui.engine.command_lines import bench_argv, engine_env
-from entity_tui.engine.log_lines import classify, parse_log
+from entity_tui.engine.log_lines import classify, parse_log, used_gpu
 from entity_tui.errors import EntityError, GateRefused, Where
 from entity_tui.experiments.launches import mask_text
 from entity_tui.experiments.plan import Plan
 from entity_tui.experiments.states import exit_states, state
 from entity_tui.silicon.masks import parse_mask
 from entity_tui.transport.base import Transport
+from entity_tui.transport.device_text import parse_df_free_bytes
 
 PROBE_GENERATE = 4
 PROBE_TIMEOUT_S = 120.0
@@ -218,11 +218,10 @@ def _charger(facts: Facts) -> Check:
 def free_bytes(snapshot: Snapshot) -> int | None:
     """Free space where runs are written, from the probe's own df line; None when it could not be read."""
     for line, reading in snapshot.commands.items():
-        if not line.startswith("df -k ") or not reading.ok:
-            continue
-        words = reading.text.split("\n", 1)[-1].split()
-        if len(words) >= 4 and words[-3].isdigit():
-            return int(words[-3]) * 1024
+        if line.startswith("df -k ") and reading.ok:
+            found = parse_df_free_bytes(reading.text)
+            if found is not None:
+                return found
     return None
 
 
@@ -273,8 +272,4 @@ async def _engine_check(transport: Transport, plan: Plan) -> Preflight:
         return Preflight((check,), log.variant)
     rate = output.results[0].rate_tok_s
     text = "the engine starts and computes" + (f", variant {log.variant}" if log.variant else "")
-    return Preflight((Check("engine", Result.PASS, text),), log.variant, rate, _gpu(log.backends))
-
-
-def _gpu(backends: Sequence[str]) -> bool:
-    return any(kind not in ("CPU", "RPC", "BLAS") for kind in backends)
+    return Preflight((Check("engine", Result.PASS, text),), log.variant, rate, used_gpu(log))

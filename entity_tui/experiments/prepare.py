@@ -12,7 +12,6 @@ from entity_tui.device.facts import Facts, read_facts
 from entity_tui.device.snapshot import Snapshot
 from entity_tui.engine.build import EngineBuild
 from entity_tui.engine.select import choose_engine, choose_model
-from entity_tui.errors import EntityError
 from entity_tui.experiments.build import Setting, engine_ref
 from entity_tui.experiments.context import device_id_hash
 from entity_tui.experiments.plan import ModelRef
@@ -22,7 +21,6 @@ from entity_tui.records.files import write_whole
 from entity_tui.transport.base import Transport
 from entity_tui.transport.transfer import device_sha256
 
-_SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 _QUANT = re.compile(r"(?:^|[-_.])(I?Q\d(?:_[A-Z0-9]+)*|BF16|F16|F32|MXFP4)(?=[-_.]|$)", re.IGNORECASE)
 _GPU = re.compile(r"^libggml-(?:vulkan|opencl|cuda|hip|metal|sycl|hexagon|musa|cann|webgpu)\b")
 
@@ -41,40 +39,6 @@ def quant_of(name: str) -> str:
     """The quantisation a file name carries, such as `Q4_0`; empty without one. It is a label, never a census."""
     found = _QUANT.findall(name.removesuffix(".gguf"))
     return found[-1].upper() if found else ""
-
-
-KNOWN_HASH = """
-# $1 our directory, $2 the file, $3 its size and time: the hash computed for exactly that, if there was one.
-[ -r "$1/hashes" ] || exit 0
-while read -r hash size time path; do
-  [ "$size $time" = "$3" ] && [ "$path" = "$2" ] && echo "$hash" && exit 0
-done < "$1/hashes"
-exit 0
-"""
-KEEP_HASH = """
-# $1 our directory, $2 the file, $3 its size and time, $4 the hash.
-[ -d "$1" ] && echo "$4 $3 $2" >> "$1/hashes"
-exit 0
-"""
-
-
-async def model_sha256(transport: Transport, file: ModelFile) -> str:
-    """sha256 of a model file as the device computes it; empty where it has no tool for it.
-
-    Hashing gigabytes takes a phone many seconds, so the result is kept in our directory there and used again while
-    path, size and time of the file are the same.
-    """
-    stamp = f"{file.size_bytes} {file.mtime_s}"
-    known = (await transport.script(KNOWN_HASH, args=(transport.root, file.path, stamp))).text.strip()
-    if _SHA256.match(known):
-        return known
-    try:
-        fresh = await device_sha256(transport, file.path)
-    except EntityError:
-        return ""
-    if "\n" not in file.path:
-        await transport.script(KEEP_HASH, args=(transport.root, file.path, stamp, fresh))
-    return fresh
 
 
 class KnownHashes:

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from entity_tui.device.facts import read_facts
 from entity_tui.device.snapshot import Snapshot
 from entity_tui.device.snapshot_json import loads
 from entity_tui.errors import UsageError
 from entity_tui.experiments.abandoned import abandoned_blocks
 from entity_tui.experiments.collect import RunContext, cell_rows
-from entity_tui.experiments.context import run_context
 from entity_tui.experiments.not_run import incapable_rows, unreached_rows
 from entity_tui.experiments.plan import cell_key
-from entity_tui.experiments.plan_json import read_plan
-from entity_tui.experiments.run_files import kept_cell
 from entity_tui.experiments.states import states
-from entity_tui.records.journal import parse_journal
 from entity_tui.records.journal_events import CellEvent, Event, EventKind
 from entity_tui.records.run_directory import RunDirectory
 from entity_tui.records.schema import Metric, Phase, Row, Usability
@@ -57,7 +52,7 @@ def foreign_rows(context: RunContext, event: CellEvent, why: str) -> tuple[Row, 
     return (
         Row(
             session_id=context.session_id,
-            plan_hash=context.plan.plan_hash,
+            plan_hash=context.plan_hash,
             simulated=context.simulated,
             experiment=context.plan.experiment,
             block=event.block,
@@ -104,22 +99,6 @@ def rows_of_run(context: RunContext, events: Sequence[Event], files_of: FilesOf,
         reason = "cancelled" if end.done else end.outcome
         rows += unreached_rows(context, ended, reason, end.detail)
     return (*rows, *incapable_rows(context))
-
-
-def rebuild(run: RunDirectory) -> tuple[Row, ...]:
-    """Every row of a run from its plan, snapshot, journal and raw cell files alone; rows.csv is not read.
-
-    Raises UsageError when the folder holds no plan or no snapshot.
-    """
-    info = run.info()
-    plan = read_plan(run.plan_text())
-    snapshot = stored_snapshot(run)
-    events = parse_journal(run.journal())
-    context = run_context(plan, info, snapshot, read_facts(snapshot))
-    end = ending(events)
-    if not end.outcome and info.state != "running":
-        end = Ending(info.state, str(info.extra.get("ended", "")))
-    return rows_of_run(context, events, lambda event: kept_cell(run, event) or {}, end)
 
 
 def stored_snapshot(run: RunDirectory) -> Snapshot:

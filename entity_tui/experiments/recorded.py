@@ -25,12 +25,12 @@ def rows_of_record(run: RunDirectory) -> tuple[Row, ...] | None:
     plan, info, snapshot = read_plan(plan_text), run.info(), loads(device_text)
     events = parse_journal(journal)
     context = run_context(plan, info, snapshot, read_facts(snapshot))
-    return rows_of_run(context, events, lambda event: kept_cell(run, event) or {}, _ending(run, ending(events)))
+    end = _ending(run, info.state, ending(events))
+    return rows_of_run(context, events, lambda event: kept_cell(run, event) or {}, end)
 
 
-def _ending(run: RunDirectory, said: Ending) -> Ending:
+def _ending(run: RunDirectory, state: str, said: Ending) -> Ending:
     """How the run ended: by its journal, or as this computer saw it when the runner was gone before its last line."""
-    state = run.info().state
     if said.outcome or state in ("", "running"):
         return said
     left = (row for row in run.rows() if row.state == state and row.raw_ref is None and row.state_detail)

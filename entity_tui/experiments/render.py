@@ -9,6 +9,7 @@ from entity_tui.device.facts import Facts
 from entity_tui.device.snapshot import Snapshot
 from entity_tui.engine.log_lines import stderr_states
 from entity_tui.experiments.flatplan import (
+    MAX_NODES,
     ClockCap,
     FileCheck,
     GatePlan,
@@ -26,7 +27,6 @@ from entity_tui.silicon.masks import format_mask
 
 BATTERY = "/sys/class/power_supply/battery"
 SUPPLY_NODES = ("current_now", "voltage_now", "status", "temp")
-MAX_NODES = 8
 MB = 1_000_000
 
 

@@ -33,7 +33,6 @@ class Surroundings:
     """CPU time of everything but the workload and the recorder, in % of one core."""
     caps_lowered: str = ""
     """Clock caps that are lower behind the cell than before it, in words."""
-    went_offline: tuple[int, ...] = ()
 
 
 def look(data: bytes) -> Snapshot | None:
@@ -61,7 +60,6 @@ def surroundings(before: bytes, after: bytes, event: CellEvent) -> Surroundings:
         mem_available_mb=_megabytes(one.memory.available_kb),
         foreign_cpu_pct=None if last is None else _foreign(first, last, event),
         caps_lowered="" if last is None else _caps(first, last),
-        went_offline=() if last is None else _offline(one, two),
     )
 
 
@@ -145,9 +143,3 @@ def _caps(first: Snapshot, last: Snapshot) -> str:
         if path in two and two[path] < one[path]
     ]
     return ", ".join(fallen)
-
-
-def _offline(one: Facts, two: Facts) -> tuple[int, ...]:
-    if one.topology.online is None or two.topology.online is None:
-        return ()
-    return tuple(sorted(set(one.topology.online) - set(two.topology.online)))

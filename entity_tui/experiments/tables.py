@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from entity_tui.analysis.comparison import Comparison
 from entity_tui.analysis.diagnostics import sentences as diagnostic_sentences
 from entity_tui.analysis.factors import Factor
-from entity_tui.analysis.sentences import session_sentences, verdict_sentence
+from entity_tui.analysis.sentences import session_sentences
 from entity_tui.analysis.session import SessionAnalysis, analyse
 from entity_tui.analysis.summary import Summary, summarise
 from entity_tui.analysis.usable import contributes, is_charging
-from entity_tui.analysis.verdict import Judgement, Verdict
+from entity_tui.analysis.verdict import Judgement
 from entity_tui.device.cpu_lists import format_cpu_list
 from entity_tui.experiments.arms import Arm
 from entity_tui.experiments.live import ArmRow, FactorRow, PairRow
@@ -237,10 +237,3 @@ def sentences(analysis: SessionAnalysis) -> tuple[str, ...]:
 def diagnostics(analysis: SessionAnalysis) -> tuple[str, ...]:
     """Drift, position and temperature sentences."""
     return diagnostic_sentences(analysis.diagnostics)
-
-
-def headline(analysis: SessionAnalysis) -> str:
-    """The first verdict that claims something, else the first one there is, else nothing."""
-    claimed = [item for item in analysis.judgements if item.verdict not in (Verdict.NONE, Verdict.UNDECIDED)]
-    chosen = (claimed or list(analysis.judgements))[:1]
-    return verdict_sentence(chosen[0]) if chosen else ""

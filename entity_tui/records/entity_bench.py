@@ -137,11 +137,7 @@ def _utc(epoch_ms: str) -> str:
 
 def quant_of(name: str) -> str:
     """The quantisation in a model's file name, by ENTITY's rule; empty when there is none."""
-    import re
-
-    found = re.search(
-        r"(?<![A-Za-z0-9])(I?Q\d+_[0-9KMSL](?:_[A-Z]+)?|BF16|F16|F32)(?![A-Za-z0-9])", name, re.IGNORECASE
-    )
+    found = QUANT.search(name)
     return found[1].upper() if found else ""
 
 

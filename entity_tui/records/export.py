@@ -10,7 +10,7 @@ from pathlib import Path
 
 from entity_tui.errors import UsageError
 from entity_tui.records.files import read_text, write_whole
-from entity_tui.records.schema import COLUMNS, KINDS, Row, row_of
+from entity_tui.records.schema import COLUMNS, Row, row_of
 
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """First characters with which a spreadsheet starts a formula or a command; some programs fold the wide forms."""
@@ -78,11 +78,6 @@ def parse_tidy_csv(text: str) -> tuple[Row, ...]:
 def read_tidy_csv(path: Path) -> tuple[Row, ...]:
     """The rows of a tidy CSV file. RecordError when it cannot be opened, UsageError when it is something else."""
     return parse_tidy_csv(read_text(path))
-
-
-def text_columns() -> tuple[str, ...]:
-    """The tidy columns that hold free text, which are the ones that can need a safe cell."""
-    return tuple(name for name, kind in KINDS.items() if kind == "str")
 
 
 def table_csv(lines: Sequence[Mapping[str, str]]) -> str:

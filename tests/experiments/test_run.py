@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from entity_tui.experiments.plan_json import read_plan
-from entity_tui.experiments.rebuild import rebuild
+from entity_tui.experiments.recorded import rows_of_record
 from entity_tui.records.reanalysis import reanalyse
 from entity_tui.records.schema import Metric, Usability
 from entity_tui.sim.launch import DemoPhone
@@ -75,7 +75,7 @@ async def test_views_count_up_to_the_end_and_name_where_the_phone_is(
 
 async def test_a_run_with_deaths_in_it_is_rebuilt_from_its_raw_files(paper: Bench) -> None:
     result = await paper.run(paper.own(arms(one="MODE=ok", oom="MODE=oom")))
-    assert rebuild(result.directory) == result.rows == result.directory.rows()
+    assert rows_of_record(result.directory) == result.rows == result.directory.rows()
 
 
 @pytest.mark.long
@@ -90,4 +90,4 @@ async def test_a_run_leaves_plain_files_that_rebuild_to_the_same_tables(
     assert read_plan(result.directory.plan_text()) == result.plan
     assert reanalyse(result.directory).changed == ()
     assert result.directory.rows() == result.rows
-    assert rebuild(result.directory) == result.rows, "plan, snapshot, journal and raw files are enough"
+    assert rows_of_record(result.directory) == result.rows, "plan, snapshot, journal and raw files are enough"
