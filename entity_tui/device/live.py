@@ -7,23 +7,15 @@ from dataclasses import dataclass, field
 from entity_tui.device.battery import CurrentUnit
 from entity_tui.device.facts import Facts
 from entity_tui.device.gauge_verdict import GaugeJudge, GaugeVerdict
+from entity_tui.device.power_units import watts
 from entity_tui.device.sample import Sample
 from entity_tui.device.snapshot import Outcome, Reading, Snapshot
 from entity_tui.device.thermal import Domain, Sensor, SensorState, Thermal
+from entity_tui.device.thermal_service import SOURCE, windows_c
 from entity_tui.device.throttle_watch import ThrottleNow, ThrottleWatch
-
-THERMAL_COMMAND = "dumpsys thermalservice"
 
 PLAUSIBLE_W = (0.05, 25.0)
 """Battery power outside this range is refused at the source, never shown: no phone draws it."""
-
-PLAUSIBLE_C: dict[Domain, tuple[float, float]] = {
-    Domain.SKIN: (-20.0, 80.0),
-    Domain.BOARD: (-20.0, 80.0),
-    Domain.BATTERY: (-20.0, 70.0),
-}
-HOT_C = (-20.0, 125.0)
-"""What a die sensor may say; others by domain above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +84,7 @@ class Interpreter:
     def _temperatures(self, sample: Sample, values: dict[str, float | None]) -> tuple[int | None, dict[str, str]]:
         """Fill `temp_c.*` from the service's live block and the kernel's zones; the service wins within a domain."""
         found: list[tuple[Domain, float, str]] = []
-        service = self._thermal_service(sample.commands.get(THERMAL_COMMAND))
+        service = self._thermal_service(sample.commands.get(SOURCE))
         if service is not None:
             found += [
                 (sensor.domain, sensor.celsius, sensor.name)
@@ -129,7 +121,7 @@ class Interpreter:
             from entity_tui.device.thermal_read import read_thermal
 
             self._text = reading.text
-            only = Snapshot(commands={THERMAL_COMMAND: Reading(THERMAL_COMMAND, Outcome.OK, reading.text)})
+            only = Snapshot(commands={SOURCE: Reading(SOURCE, Outcome.OK, reading.text)})
             self._service = read_thermal(only)
         return self._service
 
@@ -153,14 +145,13 @@ class Interpreter:
             ), charging
         if self._judge.unit is CurrentUnit.UNKNOWN:
             return "unit?", charging
-        microamps = abs(sample.current_raw) * (1000 if self._judge.unit is CurrentUnit.MA else 1)
         millivolts = _millivolts(sample.voltage_raw)
         if millivolts is None:
             return "voltage?", charging
-        watts = microamps * millivolts / 1e9
-        if not PLAUSIBLE_W[0] <= watts <= PLAUSIBLE_W[1]:
+        power = watts(sample.current_raw, self._judge.unit, millivolts)
+        if power is None or not PLAUSIBLE_W[0] <= power <= PLAUSIBLE_W[1]:
             return "?W", charging
-        values["power_w"] = watts
+        values["power_w"] = power
         return "", charging
 
 
@@ -172,5 +163,5 @@ def _millivolts(raw: int) -> float | None:
 
 
 def _plausible(sensor: Sensor, celsius: float) -> bool:
-    low, high = PLAUSIBLE_C.get(sensor.domain, HOT_C)
+    low, high = windows_c()[sensor.domain]
     return low <= celsius <= high and celsius != 0.0

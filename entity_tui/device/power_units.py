@@ -67,7 +67,7 @@ def voltage_mv(raw: int | None) -> tuple[int | None, str]:
     return None, "implausible"
 
 
-def watts(current_raw: int, unit: CurrentUnit, millivolts: int) -> float | None:
+def watts(current_raw: int, unit: CurrentUnit, millivolts: float) -> float | None:
     """|I|·V in W; None while the unit is unknown."""
     if unit is CurrentUnit.UNKNOWN:
         return None

@@ -83,6 +83,17 @@ def test_a_zone_keeps_the_unit_it_was_discovered_with() -> None:
     assert live.hottest == {"cpu": "cpu-big", "gpu": "old-tsens"}
 
 
+@pytest.mark.parametrize(
+    ("domain", "raw", "shown"),
+    [(Domain.BOARD, 95_000, 95.0), (Domain.SKIN, 95_000, None), (Domain.BATTERY, 71_000, None)],
+)
+def test_a_live_zone_has_the_window_of_its_domain(domain: Domain, raw: int, shown: float | None) -> None:
+    """The live reader once had a table of its own that refused a hot board."""
+    zone = Sensor("it", domain, 40.0, SensorState.OK, index=3, scale=0.001)
+    live = Interpreter(Facts(thermal=Thermal(sensors=(zone,)))).read(replace(TICK, zone_raw={"thermal_zone3": raw}))
+    assert live.values.get(f"temp_c.{domain.value}") == shown
+
+
 @pytest.mark.parametrize("raw", [0, -274_000, 126_000, None])
 def test_a_sentinel_is_no_temperature(raw: int | None) -> None:
     zone = Sensor("cpu-big", Domain.CPU, 40.0, SensorState.OK, index=3, scale=0.001)
