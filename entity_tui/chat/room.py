@@ -148,17 +148,20 @@ class ChatRoom:
         self._change(
             state="reading", words="reading the prompt", rates=(), rate_now=None, tokens=0, first_token_ms=None
         )
-        shown = 0
+        shown, asked = 0, False
         async for said in source:
             if self._stopping:
                 self._stopping = False
                 await talk.stop()
             if isinstance(said.event, PromptProgress):
                 progress = said.event
-                self._show(talk.conversation)
+                if not asked:
+                    asked = True
+                    self._show(talk.conversation)
                 self._change(prompt_done=progress.processed, prompt_total=progress.total)
                 continue
             if isinstance(said.event, Piece):
+                asked = True
                 segments.feed(said.message.text[shown:])
                 shown = len(said.message.text)
                 self._count(len(said.event.tokens))

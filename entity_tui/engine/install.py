@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import tempfile
@@ -138,13 +139,15 @@ async def install(
     folder = f"{transport.root}/engines/llama-{label}"
     regular = [file for file in files if file.link_to is None]
     there = await remote_sha256s(transport, [f"{folder}/{file.name}" for file in regular])
-    hashes = {file.name: file_sha256(file.path) for file in regular}
+    hashes: dict[str, str] = {}
     sent, unchanged, sent_bytes = [], [], 0
     for file, remote in zip(regular, there, strict=True):
-        if remote == hashes[file.name]:
-            unchanged.append(file.name)
-            continue
         name = file.name
+        if remote is not None:
+            hashes[name] = await asyncio.to_thread(file_sha256, file.path)
+            if hashes[name] == remote:
+                unchanged.append(name)
+                continue
 
         def show(done: int, total: int, name: str = name) -> None:
             if progress is not None:
@@ -152,6 +155,7 @@ async def install(
 
         mode = 0o755 if file.executable else 0o644
         moved = await transport.push(file.path, f"{folder}/{name}", mode=mode, progress=show)
+        hashes[name] = moved.sha256
         sent.append(name)
         sent_bytes += moved.sent_bytes
     removed = await _settle(transport, folder, files)
