@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -213,8 +212,3 @@ def _open_array(text: str) -> bool:
     """True for the json form without its closing bracket, which only a normal end writes."""
     lines = [line.strip() for line in text.splitlines()]
     return "[" in lines and "]" not in lines
-
-
-def to_jsonl(result: BenchResult) -> str:
-    """The result as one line of llama-bench's jsonl, exactly the fields it had."""
-    return json.dumps(dict(result.fields or {}), ensure_ascii=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 SAFE_ENV: Mapping[str, str] = MappingProxyType({"GGML_NO_BACKTRACE": "1"})
@@ -31,6 +31,12 @@ def engine_env(directory: str, extra: Mapping[str, str] = MappingProxyType({})) 
     """The environment of every launch, sorted by name; `extra` wins. No LLAMA_ARG_* of the user gets in."""
     merged = {**SAFE_ENV, "LD_LIBRARY_PATH": library_path(directory), **extra}
     return tuple(sorted(merged.items()))
+
+
+def launched(argv: Sequence[str], env: Iterable[tuple[str, str]], mask: str | None = "") -> list[str]:
+    """The command as the device runs it: its environment set, pinned to `mask` where there is one."""
+    pin = ["taskset", mask] if mask else []
+    return ["env", *(f"{name}={value}" for name, value in env), *pin, *argv]
 
 
 def bench_argv(

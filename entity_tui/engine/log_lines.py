@@ -54,7 +54,6 @@ class EngineLog:
 
     variant: str = ""
     """Tag of the CPU backend that was loaded, from the loader's own line (`android_armv8.2_2`)."""
-    backend_path: str = ""
     backends: tuple[str, ...] = ()
     """Kinds of backends that were loaded, such as CPU and RPC, in order."""
     features: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
@@ -91,7 +90,6 @@ def parse_log(text: str) -> EngineLog:
             warnings.append(line.strip())
     return EngineLog(
         variant=variant,
-        backend_path=path,
         backends=tuple(kinds),
         features=MappingProxyType(features),
         buffers_mib=MappingProxyType(buffers),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from entity_tui.checksum import file_sha256
 from entity_tui.engine.build import EngineBuild
-from entity_tui.engine.command_lines import engine_env, perplexity_argv
+from entity_tui.engine.command_lines import engine_env, launched, perplexity_argv
 from entity_tui.engine.log_lines import parse_log
 from entity_tui.errors import EntityError, UsageError, Where
 from entity_tui.models.on_device import ModelFile
@@ -160,10 +160,8 @@ class PerplexityJob:
             n_ctx=plan.context_tokens,
             flags=("-dev", "none", "-lv", "4"),  # level 4 is where the loader names its CPU variant
         )
-        environment = ["env", *(f"{name}={value}" for name, value in engine_env(plan.directory))]
-        pinned = ["taskset", plan.mask, *argv] if plan.mask else list(argv)
         job = await self.transport.spawn(
-            [*environment, *pinned],
+            launched(argv, engine_env(plan.directory), plan.mask),
             directory=plan.directory,
             stdout=f"{self.folder}/out",
             stderr=f"{self.folder}/err",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from entity_tui.device.topology import Topology
 from entity_tui.engine.bench_output import parse_bench
 from entity_tui.engine.build import EngineBuild
-from entity_tui.engine.command_lines import bench_argv, engine_env
+from entity_tui.engine.command_lines import bench_argv, engine_env, launched
 from entity_tui.errors import EntityError, Where
 from entity_tui.models.census import Census
 from entity_tui.models.on_device import ModelFile
@@ -70,9 +70,7 @@ async def _phase(
         threads=threads,
         repetitions=REPETITIONS,
     )
-    environment = ["env", *(f"{name}={value}" for name, value in engine_env(engine.directory))]
-    pinned = ["taskset", mask, *argv] if mask else list(argv)
-    done = await transport.run([*environment, *pinned], timeout_s=_TIMEOUT_S)
+    done = await transport.run(launched(argv, engine_env(engine.directory), mask), timeout_s=_TIMEOUT_S)
     return _best_rate(done, prompt=prompt)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from entity_tui.engine.bench_output import OK, parse_bench
-from entity_tui.engine.command_lines import bench_argv, engine_env
+from entity_tui.engine.command_lines import bench_argv, engine_env, launched
 from entity_tui.errors import EntityError, Where
 from entity_tui.experiments.build import Setting
 from entity_tui.silicon.masks import format_mask
@@ -31,9 +31,8 @@ async def decode_rate(transport: Transport, setting: Setting) -> float:
         threads=found.decode,
         flags=setting.cpu_flags,
     )
-    env = [f"{name}={value}" for name, value in engine_env(setting.engine.directory)]
-    pin = ["taskset", format_mask(found.decode_cpus)] if setting.can_pin and found.decode_cpus else []
-    done = await transport.run(["env", *env, *pin, *argv], timeout_s=TIMEOUT_S)
+    mask = format_mask(found.decode_cpus) if setting.can_pin and found.decode_cpus else ""
+    done = await transport.run(launched(argv, engine_env(setting.engine.directory), mask), timeout_s=TIMEOUT_S)
     output = parse_bench(done.text)
     rate = output.results[0].rate_tok_s if output.state == OK else None
     if rate is None:

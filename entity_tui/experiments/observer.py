@@ -11,6 +11,7 @@ from entity_tui.analysis.observer import ObserverCost, observer_cost
 from entity_tui.device.facts import Facts
 from entity_tui.device.snapshot import Snapshot
 from entity_tui.engine.bench_output import OK, parse_bench
+from entity_tui.engine.command_lines import launched
 from entity_tui.errors import EntityError, UsageError, Where
 from entity_tui.experiments import follow as loop
 from entity_tui.experiments.arms import Arm, PhaseSetting
@@ -119,9 +120,7 @@ def _rate(text: str, words: str) -> float:
 
 async def _bare(transport: Transport, launch: Launch) -> float:
     """The launch with nothing of ours beside it: this computer only waits for its end."""
-    env = [f"{name}={value}" for name, value in launch.env]
-    pin = ["taskset", launch.mask] if launch.mask else []
-    done = await transport.run(["env", *env, *pin, *launch.argv], timeout_s=launch.wall_limit_s)
+    done = await transport.run(launched(launch.argv, launch.env, launch.mask), timeout_s=launch.wall_limit_s)
     return _rate(done.text, done.error_text)
 
 

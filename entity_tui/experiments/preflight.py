@@ -9,7 +9,7 @@ from enum import StrEnum
 from entity_tui.device.facts import Facts
 from entity_tui.device.snapshot import Snapshot
 from entity_tui.engine.bench_output import OK, parse_bench
-from entity_tui.engine.command_lines import bench_argv, engine_env
+from entity_tui.engine.command_lines import bench_argv, engine_env, launched
 from entity_tui.engine.log_lines import classify, parse_log, used_gpu
 from entity_tui.errors import EntityError, GateRefused, Where
 from entity_tui.experiments.launches import mask_text
@@ -259,8 +259,8 @@ async def _engine_check(transport: Transport, plan: Plan) -> Preflight:
         threads=max(1, min(2, len(plan.online))),
         flags=arm.flags,
     )
-    env = [f"{name}={value}" for name, value in engine_env(plan.engine.directory, arm.env)]
-    done = await transport.run(["env", *env, *argv], timeout_s=PROBE_TIMEOUT_S)
+    env = engine_env(plan.engine.directory, arm.env)
+    done = await transport.run(launched(argv, env), timeout_s=PROBE_TIMEOUT_S)
     log = parse_log(done.error_text)
     word, detail = classify(done.exit_code, done.error_text, exit_states())
     output = parse_bench(done.text)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
+from entity_tui.models.fit import budget_b, size_words
 from entity_tui.models.recommend import Candidate, Ranked, Workload, rank, recommend
 
 ANCHOR_BYTES = 773_025_920
@@ -20,7 +21,6 @@ ANCHOR_PARAMS_B = 1.24
 Q8_PREFILL_GAIN = 1.62
 NO_KERNEL_FACTOR = 0.87
 NO_DOTPROD_FACTOR = 0.45
-MIN_DECODE_TOK_S = 5.0
 ASSUMED_FREE_GIB = 1.5
 _GIB = 2**30
 
@@ -102,7 +102,7 @@ def verdict(subject: Subject, readings: Readings) -> tuple[str, str]:
     size = subject.size_bytes / _GIB
     if size > free:
         if unknown:
-            shown = decimal_size(subject.size_bytes)
+            shown = size_words(subject.size_bytes)
             return "TOO_BIG", f"available memory could not be read - {shown} is too much to risk on an unknown device"
         return "TOO_BIG", f"{_rounded(size)} GB of weights with only {_rounded(free)} GB free right now"
     notes = [_kernel_note(subject, readings)]
@@ -112,15 +112,10 @@ def verdict(subject: Subject, readings: Readings) -> tuple[str, str]:
     if size > 0.7 * free:
         notes.append(f"{_rounded(size)} GB of weights against {_rounded(free)} GB free leaves little headroom")
         return "TIGHT", " · ".join(notes)
-    within = subject.params_b <= budget_b(free)
+    within = subject.params_b <= budget_b(free * _GIB)
     if not within:
         notes.append(f"{_rounded(subject.params_b)}B will decode slowly on this CPU")
     return ("GREAT" if subject.eligible and within else "OK"), " · ".join(notes)
-
-
-def budget_b(free_gib: float) -> float:
-    """Billions of parameters that stay pleasant with this much free memory."""
-    return 8.0 if free_gib >= 8 else 4.0 if free_gib >= 5 else 2.0 if free_gib >= 3 else 1.3
 
 
 def _kernel_note(subject: Subject, readings: Readings) -> str:
@@ -136,11 +131,6 @@ def _kernel_note(subject: Subject, readings: Readings) -> str:
 def _rounded(value: float) -> str:
     """One decimal, ties away from zero as the original's formatter: 2.25 is 2.3."""
     return str(Decimal(value).quantize(Decimal("0.1"), rounding=ROUND_HALF_UP))
-
-
-def decimal_size(size_bytes: int) -> str:
-    """1.32 GB from a billion bytes on, else whole MB."""
-    return f"{size_bytes / 1e9:.2f} GB" if size_bytes >= 1e9 else f"{size_bytes / 1e6:.0f} MB"
 
 
 def candidate(assessment: Assessment) -> Candidate:
