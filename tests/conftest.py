@@ -12,7 +12,5 @@ pytest_plugins = [
     "tests.fixtures.phone",
     "tests.fixtures.ssh",
     "tests.fixtures.wire",
-    "tests.fixtures.ssh",
-    "tests.fixtures.wire",
     "tests.fixtures.engine",
 ]

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from entity_tui.device.core_drafts import Draft
 from entity_tui.device.cpu_lists import format_cpu_list
-from entity_tui.device.midr import core_model
+from entity_tui.device.midr import TIER_ORDER, core_model
 from entity_tui.device.topology import Cluster, Core
 
 
@@ -42,12 +42,9 @@ def _cluster_of(members: Sequence[Draft]) -> Cluster:
     )
 
 
-_TIERS = {"little": 0, "big": 1, "prime": 2}
-
-
 def _tier(members: Sequence[Draft]) -> int | None:
     tiers = [
-        _TIERS[model.tier]
+        TIER_ORDER[model.tier]
         for draft in members
         if (model := core_model(draft.core.implementer, draft.core.part, draft.core.variant)) is not None
     ]

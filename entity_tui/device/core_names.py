@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 
 from entity_tui.device.chips import Chip, find_chip
 from entity_tui.device.cpu_tree import CpuTree, RawCpu, midr_of
-from entity_tui.device.midr import core_by_name, core_model, decode_midr
+from entity_tui.device.midr import TIER_ORDER, core_by_name, core_model, decode_midr
 from entity_tui.device.topology import Core
-
-_TIER_ORDER = {"little": 0, "big": 1, "prime": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ def _from_two_ids(tree: CpuTree, cores: Sequence[Core], physical: Mapping[int, t
     if len(kinds) != 2 or len(classes) != 2:
         return {}
     models = [core_model(*kind) for kind in kinds]
-    tiers = [None if model is None else _TIER_ORDER[model.tier] for model in models]
+    tiers = [None if model is None else TIER_ORDER[model.tier] for model in models]
     if tiers[0] is None or tiers[1] is None or tiers[0] == tiers[1]:
         return {}
     ordered = sorted(zip(tiers, kinds, strict=True), reverse=True)

@@ -21,6 +21,9 @@ class CoreModel:
     """The Arm core a vendor's own number stands for."""
 
 
+TIER_ORDER = {"little": 0, "big": 1, "prime": 2}
+
+
 @dataclass(frozen=True, slots=True)
 class Midr:
     """The fields of a MIDR_EL1 value."""

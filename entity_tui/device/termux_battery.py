@@ -9,9 +9,6 @@ from typing import Any
 
 from entity_tui.device.battery import ChargeState
 
-RESCUE_BELOW = 1000
-"""The app multiplies `current` by 1000 when its magnitude is below this; never `current_average`."""
-
 
 @dataclass(frozen=True, slots=True)
 class TermuxBattery:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from entity_tui.device.midr import core_by_name
-from entity_tui.device.numbers import integer
+from entity_tui.device.numbers import hexadecimal, integer
 from entity_tui.device.topology import Core
 from entity_tui.profiles.library import merged
 from entity_tui.silicon.devicetree_source import Node, SourceTree
@@ -57,11 +57,7 @@ def strings_of(tokens: Sequence[str]) -> tuple[str, ...]:
 def number(token: str) -> int | None:
     """A cell's number, decimal or hexadecimal, with a C suffix or without; None for a macro or an expression."""
     word = token.rstrip("uUlL")
-    if word.lower().startswith("0x"):
-        digits = word[2:]
-        known = digits and len(digits) <= 16 and all(ch in "0123456789abcdefABCDEF" for ch in digits)
-        return int(digits, 16) if known else None
-    return integer(word)
+    return hexadecimal(word) if word.lower().startswith("0x") else integer(word)
 
 
 def cells_of(tokens: Sequence[str]) -> list[int | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from entity_tui.device.core_drafts import kind_of
 from entity_tui.device.midr import core_model
 from entity_tui.device.topology import Core, Topology
 
@@ -23,10 +24,6 @@ def _tier(core: Core) -> int:
     return 0 if model is not None and model.tier == "little" else 1
 
 
-def _kind(core: Core) -> tuple[int, int] | None:
-    return None if core.implementer is None or core.part is None else (core.implementer, core.part)
-
-
 def performance_classes(topology: Topology) -> tuple[tuple[PerformanceClass, ...], str]:
     """The classes of the usable cores, fastest first, and what they rest on.
 
@@ -38,10 +35,10 @@ def performance_classes(topology: Topology) -> tuple[tuple[PerformanceClass, ...
     cores = [core for cpu in topology.usable if (core := topology.core(cpu)) is not None]
     if cores and all(core.max_freq_khz is not None for core in cores):
         signal = "frequency and design"
-        keys = [(core.max_freq_khz or 0, _tier(core), _kind(core)) for core in cores]
-    elif cores and all(_kind(core) is not None for core in cores):
+        keys = [(core.max_freq_khz or 0, _tier(core), kind_of(core)) for core in cores]
+    elif cores and all(kind_of(core) is not None for core in cores):
         signal = "design, frequency unknown"
-        keys = [(0, _tier(core), _kind(core)) for core in cores]
+        keys = [(0, _tier(core), kind_of(core)) for core in cores]
     else:
         signal = "one class, frequency unknown"
         keys = [(0, 0, None) for _ in cores]

@@ -59,7 +59,6 @@ class Link:
         self.token = os.urandom(20)
         self._next_id = 0
         self._outbox: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
-        self._authorized = asyncio.Event()
 
     async def run(self) -> None:
         """Serve the connection until it ends."""

@@ -27,7 +27,3 @@ class PhoneClock:
         """Start counting again."""
         self._origin = self._monotonic()
         self._booted_ago_s = 0.0
-
-    def real_s(self, phone_s: float) -> float:
-        """How long a span of the phone's time takes here."""
-        return phone_s / self.factor

@@ -27,9 +27,7 @@ class LiveFiles:
     root: Path
     live: Path
     body: Body
-    disk_free_kb: int = 0
     boot_id: str = field(default_factory=lambda: str(uuid.uuid4()))
-    foreign_load: float = 0.0
     _last: dict[Path, str] = field(default_factory=dict)
     _proc_files: dict[str, int] = field(default_factory=dict)
     _clock_places: list[tuple[str, int]] = field(default_factory=list)
