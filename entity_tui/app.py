@@ -36,6 +36,8 @@ from entity_tui.widgets.text import plain
 PAINT_S = 0.2
 CALM_PAINT_S = 1.0
 WARM_AFTER_S = 0.3
+LEAVE_WITHIN_S = 20
+"""After a signal; closing a link that does not answer takes a few seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +142,20 @@ class EntityApp(TalkingApp):
 
     def _leave_on_signals(self) -> None:
         """SIGTERM and SIGHUP end the interface as `q` does: the terminal is given back, a run goes on on the phone."""
+        if self.is_headless:
+            return
         loop = asyncio.get_running_loop()
+
+        def leave(number: int, frame: object) -> None:
+            # Not a handler of the loop: where the terminal is gone, the loop may wait for ever for its writer. The
+            # kernel then ends the process; what runs on a phone does not need us.
+            signal.alarm(LEAVE_WITHIN_S)
+            loop.call_soon_threadsafe(self.exit)
+
         for number in (signal.SIGTERM, signal.SIGHUP):
-            # Only the main thread's loop can; elsewhere (an embedding, Windows) the default stays.
-            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-                loop.add_signal_handler(number, self.exit)
+            # Only the main thread can; elsewhere (an embedding) the default stays.
+            with contextlib.suppress(ValueError):
+                signal.signal(number, leave)
 
     async def _warm(self) -> None:
         """Import what the other screens need while the reader looks at the first one."""

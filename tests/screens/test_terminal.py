@@ -139,3 +139,33 @@ def test_a_killed_program_leaves_a_usable_terminal(terminal: Callable[[int, int]
     screen.until(lambda shown: "Topology" not in shown)
     screen.type("echo still-here", "Enter")
     screen.until(lambda shown: shown.count("still-here") >= 2)
+
+
+def test_a_program_that_hangs_on_its_way_out_is_ended_by_a_signal(
+    terminal: Callable[[int, int], Terminal], tmp_path: Path
+) -> None:
+    """A terminal that closed while `q` was at work left a process behind: its loop waited for the dead writer."""
+    start = tmp_path / "start.py"
+    start.write_text(
+        "import sys, threading\n"
+        "from entity_tui import app, cli, session\n"
+        "app.LEAVE_WITHIN_S = 1\n"
+        "async def close(self):\n"
+        "    lock = threading.Lock(); lock.acquire(); lock.acquire()\n"
+        "session.Session.close = close\n"
+        "sys.argv = ['entity-tui']\n"
+        "cli.main()\n"
+    )
+    screen = terminal(80, 24)
+    screen.type(f"cd {REPOSITORY} && {sys.executable} {start}; echo ended-with-$?", "Enter")
+    screen.until(lambda shown: "this computer" in shown)
+    shell = screen.pid()
+    child = int(Path(f"/proc/{shell}/task/{shell}/children").read_text(encoding="ascii").split()[0])
+    screen.type("q")
+    time.sleep(1)
+    os.kill(child, 0)
+    os.kill(child, signal.SIGHUP)
+    end = time.monotonic() + PATIENCE_S
+    while Path(f"/proc/{child}").exists():
+        assert time.monotonic() < end
+        time.sleep(0.1)
