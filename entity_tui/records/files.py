@@ -17,11 +17,17 @@ class RecordError(EntityError):
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file under a temporary name in the same folder, flush it to the disk, and rename it.
 
+    A link is followed, and what is no file (a terminal, a pipe, /dev/null) is written to, never replaced by one.
     Raises RecordError when the disk refuses; the file that was there before is then untouched.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     temporary = ""
     try:
+        path = path.resolve()
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with path.open("wb") as device:
+                device.write(data)
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = str(path.parent / f".{path.name}.{secrets.token_hex(6)}")
         with open(temporary, "xb") as stream:

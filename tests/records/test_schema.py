@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import stat
+import threading
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -153,3 +156,20 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
         write_whole(blocked, "x")
     assert path.read_bytes() == before
     assert [item.name for item in tmp_path.iterdir()] == ["rows.csv"]
+
+
+def test_what_is_no_file_is_written_to_and_a_link_is_followed(tmp_path: Path) -> None:
+    pipe, real, link = tmp_path / "pipe", tmp_path / "real.csv", tmp_path / "link.csv"
+    os.mkfifo(pipe)
+    heard: list[str] = []
+    listener = threading.Thread(target=lambda: heard.append(pipe.read_text()))
+    listener.start()
+    write_whole(pipe, "a,b\n" * 50_000)
+    listener.join(10)
+    assert heard == ["a,b\n" * 50_000]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    real.write_text("old")
+    link.symlink_to(real)
+    write_whole(link, "new")
+    assert link.is_symlink()
+    assert real.read_text() == "new"
