@@ -91,4 +91,4 @@ async def find_engines(transport: Transport) -> tuple[EngineBuild, ...]:
     Raises the transport's errors.
     """
     completed = await transport.script(FIND_SCRIPT, args=(transport.root,), timeout_s=30.0)
-    return parse_found(completed.text.splitlines())
+    return parse_found(completed.text.split("\n"))

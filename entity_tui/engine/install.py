@@ -186,7 +186,7 @@ async def _settle(transport: Transport, folder: str, files: tuple[EngineFile, ..
     done = await transport.script(_LINKS, args=(folder, *pairs))
     if not done.ok:
         raise EngineRefused("The device could not make the libraries' links.", detail=done.error_text.strip()[-300:])
-    present = (await transport.script(_LIST, args=(folder,))).text.splitlines()
+    present = (await transport.script(_LIST, args=(folder,))).text.split("\n")
     keep = {file.name for file in files} | {MANIFEST}
     stale = tuple(name for name in present if name not in keep and _SAFE.fullmatch(name))
     if stale:

@@ -29,7 +29,7 @@ async def remote_sha256s(transport: Transport, paths: Sequence[str]) -> tuple[st
     if not paths:
         return ()
     done = await transport.script(_SCRIPT, args=tuple(paths), timeout_s=_TIMEOUT_S)
-    lines = done.text.splitlines()
+    lines = [line for line in done.text.split("\n") if line]
     found: list[str | None] = []
     for line in lines:
         match = _HEX.search(line)

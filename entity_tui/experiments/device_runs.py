@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from entity_tui.errors import UsageError
-from entity_tui.records.journal import Event, EventKind, JournalReader
+from entity_tui.records.journal import Event, EventKind, JournalReader, JournalVersionError
 from entity_tui.transport.base import Job, Transport
 
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
@@ -17,6 +17,7 @@ ENDS = frozenset({EventKind.DONE, EventKind.STOP, EventKind.REFUSED})
 _LIST = """root=$1
 o=; { read -r o < "$root/lock/owner"; } 2>/dev/null && echo "owner $o"
 for d in "$root"/runs/*; do
+  case ${d##*/} in *[!A-Za-z0-9._-]*) continue ;; esac
   [ -e "$d/plan.flat" ] || continue
   echo "run ${d##*/}"
   [ -e "$d/journal" ] || continue
@@ -61,7 +62,7 @@ async def runs_on(transport: Transport) -> tuple[RunOnDevice, ...]:
     found: list[RunOnDevice] = []
     holder: tuple[str, Job] | None = None
     session, begun, last = "", "", ""
-    for line in [*text.splitlines(), "run "]:
+    for line in [*text.split("\n"), "run "]:
         word, _, rest = line.partition(" ")
         if word == "owner":
             holder = await _holder(transport, rest)
@@ -70,7 +71,7 @@ async def runs_on(transport: Transport) -> tuple[RunOnDevice, ...]:
         elif word == "last":
             last = rest
         elif word == "run":
-            if session:
+            if _SESSION.fullmatch(session):
                 found.append(_described(session, begun, last, holder))
             session, begun, last = rest.strip(), "", ""
     return tuple(found)
@@ -86,14 +87,21 @@ async def _holder(transport: Transport, owner: str) -> tuple[str, Job] | None:
 
 
 def _described(session: str, begun: str, last: str, holder: tuple[str, Job] | None) -> RunOnDevice:
-    first = next(iter(JournalReader().feed(begun.encode() + b"\n")), None)
-    final = next(iter(JournalReader().feed(last.encode() + b"\n")), None)
+    first, final = _event(begun), _event(last)
     job = runner_job(first) if first is not None else None
     state = RunState.FINISHED if final is not None and final.kind in ENDS else RunState.BROKEN
     if holder is not None and holder[0] == session:
         state, job = RunState.RUNNING, holder[1]
     plan_hash = first.fields.get("plan_hash", "") if first is not None else ""
     return RunOnDevice(session, plan_hash, state, job, final.kind.value if final is not None else "")
+
+
+def _event(line: str) -> Event | None:
+    """One line of a journal; None for one that is cut, and for one of another version: that run is not ours to read."""
+    try:
+        return next(iter(JournalReader().feed(line.encode() + b"\n")), None)
+    except JournalVersionError:
+        return None
 
 
 def runner_job(event: Event) -> Job | None:

@@ -87,4 +87,4 @@ def parse_models(lines: Iterable[str]) -> tuple[ModelFile, ...]:
 async def find_models(transport: ScriptRunner) -> tuple[ModelFile, ...]:
     """Every GGUF we can read on the device, ours first, in one round trip. Raises the transport's errors."""
     completed = await transport.script(FIND_MODELS_SCRIPT, args=(transport.root,), timeout_s=60.0)
-    return parse_models(completed.text.splitlines())
+    return parse_models(completed.text.split("\n"))

@@ -13,8 +13,10 @@ from entity_tui.transport.base import DeviceState, LinkLost, Unsupported
 _DETAILS = re.compile(r"\b(usb|product|model|device|transport_id):(\S+)")
 _ROW = re.compile(
     r"^(?P<serial>\S+)\s+(?P<state>no permissions.*?|\S+)"
-    r"(?P<rest>(?:\s+(?:usb|product|model|device|transport_id):\S+)*)\s*$"
+    r"(?P<rest>(?:\s+(?:usb|product|model|device|transport_id):.*)?)\s*$",
+    re.DOTALL,
 )
+"""A phone names itself: whatever its name holds, the row stays the row of that phone."""
 _NO_SERIAL = re.compile(r"^\(no serial number\)")
 CONNECT_TIMEOUT_S = 15.0
 PAIR_TIMEOUT_S = 20.0
@@ -45,9 +47,12 @@ def is_network_serial(serial: str) -> bool:
 
 
 def parse_devices(text: str) -> tuple[AdbDevice, ...]:
-    """The rows of `host:devices-l` or `host:devices`; a row that cannot be read is left out."""
+    """The rows of `host:devices-l` or `host:devices`; a row that cannot be read is left out.
+
+    Only a newline ends a row: a phone that names itself with a form feed in it is still one phone.
+    """
     rows = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         found = _ROW.match(_NO_SERIAL.sub("(no-serial-number)", line))
         if found is None:
             continue
@@ -173,7 +178,7 @@ class QrPairing:
 
 async def find_pairing(server: ServerAddress, pairing: QrPairing) -> str | None:
     """`ip:port` where the phone that scanned the code now waits, from the server's mDNS; None when not yet there."""
-    for line in (await _newer_service(server, "host:mdns:services", ANSWER_TIMEOUT_S)).splitlines():
+    for line in (await _newer_service(server, "host:mdns:services", ANSWER_TIMEOUT_S)).split("\n"):
         fields = line.split()
         if len(fields) >= 3 and fields[0] == pairing.name and "_adb-tls-pairing" in fields[1]:
             return fields[2]

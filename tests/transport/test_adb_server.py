@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,48 +18,9 @@ from entity_tui.transport.adb_server import AdbServer, ensure_server, find_adb, 
 from entity_tui.transport.adb_wire import AdbRefused, AdbServerAbsent, ServerAddress, query
 from entity_tui.transport.base import DeviceState, LinkLost, NotReady, TransportError, Unsupported
 from tests.fixtures.tools import need_tool, until
+from tests.transport.fake_adb_server import FakeServer, okay
 
 Answer = Callable[[str], bytes]
-
-
-class FakeServer:
-    """Answers each request of the adb protocol with bytes of a test's choice; b"" means silence."""
-
-    def __init__(self, answers: dict[str, bytes]) -> None:
-        self.answers = answers
-        self.asked: list[str] = []
-
-    @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator[ServerAddress]:
-        tasks: set[asyncio.Task[Any]] = set()
-
-        def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            tasks.add(asyncio.ensure_future(serve(reader, writer)))
-
-        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            try:
-                while head := await reader.read(4):
-                    request = (await reader.readexactly(int(head, 16))).decode()
-                    self.asked.append(request)
-                    known = [key for key in self.answers if request.startswith(key)]
-                    writer.write(self.answers[max(known, key=len)] if known else b"FAIL0004nope")
-            except (OSError, asyncio.IncompleteReadError):
-                pass
-            finally:
-                writer.transport.abort()
-
-        server = await asyncio.start_server(accepted, "127.0.0.1", 0)
-        try:
-            yield ServerAddress("127.0.0.1", server.sockets[0].getsockname()[1])
-        finally:
-            server.close()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def okay(text: str) -> bytes:
-    return b"OKAY" + b"%04x" % len(text.encode()) + text.encode()
 
 
 async def test_nobody_there_is_told_apart_from_every_other_trouble() -> None:
@@ -195,6 +155,17 @@ async def test_names_that_a_hostile_server_lists_stay_data() -> None:
     async with FakeServer({"host:devices-l": okay(evil)}).running() as address:
         rows = await list_devices(address)
     assert all(isinstance(row, AdbDevice) and row.state is DeviceState.READY for row in rows)
+
+
+@pytest.mark.parametrize(
+    "junk", ["\x0b", "\x0c", "\r", "\x1c", "\x85", "\u2028", " ", "\t", "\x1b[2J", " transport_id:9 "]
+)
+async def test_a_phones_name_cannot_add_a_row_or_lose_its_own(junk: str) -> None:
+    text = f"0015725 device product:a{junk}evil device model:b{junk}c device:d transport_id:1\nother offline\n"
+    async with FakeServer({"host:devices-l": okay(text)}).running() as address:
+        rows = await list_devices(address)
+    assert [(row.serial, row.state) for row in rows] == [("0015725", DeviceState.READY), ("other", DeviceState.OFFLINE)]
+    assert rows[0].transport_id == "1"
 
 
 async def test_a_private_server_answers_on_its_own_port_and_leaves_nothing() -> None:
