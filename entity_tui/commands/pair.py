@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import click
 
 from entity_tui.commands.options import run_async
 from entity_tui.errors import UsageError
-
-WAIT_S = 120.0
-PAUSE_S = 1.0
 
 
 @click.command()
@@ -33,33 +28,20 @@ def command(address: str | None, code: str | None, qr: bool, ascii_only: bool) -
 
 
 async def _by_code(address: str, code: str) -> str:
+    from entity_tui.pairing import pair_phone
     from entity_tui.printable import printable
-    from entity_tui.transport import adb_host
-    from entity_tui.transport.adb_server import ensure_server
-    from entity_tui.transport.adb_wire import ServerAddress
 
-    server = ServerAddress.default()
-    await ensure_server(server)
-    return printable(await adb_host.pair(server, address, code))
+    return printable(await pair_phone(address, code))
 
 
 async def _by_qr(ascii_only: bool) -> str:
+    from entity_tui.pairing import pair_by_qr
     from entity_tui.printable import printable
-    from entity_tui.transport import adb_host
-    from entity_tui.transport.adb_server import ensure_server
-    from entity_tui.transport.adb_wire import ServerAddress
     from entity_tui.transport.qr import qr_lines
 
-    server = ServerAddress.default()
-    await ensure_server(server)
-    pairing = adb_host.QrPairing.fresh()
-    address = await adb_host.find_pairing(server, pairing)  # tells at once when this adb has no mDNS
-    for line in qr_lines(pairing.payload, ascii_only=ascii_only):
-        click.echo(line, err=True)
-    click.echo("Scan it on the phone: Developer options, Wireless debugging, Pair device with QR code.", err=True)
-    for _ in range(int(WAIT_S / PAUSE_S)):
-        if address is not None:
-            return printable(await adb_host.pair(server, address, pairing.password))
-        await asyncio.sleep(PAUSE_S)
-        address = await adb_host.find_pairing(server, pairing)
-    raise UsageError("no phone scanned the code within two minutes", fix="use `entity-tui pair HOST:PORT CODE` instead")
+    def show(payload: str) -> None:
+        for line in qr_lines(payload, ascii_only=ascii_only):
+            click.echo(line, err=True)
+        click.echo("Scan it on the phone: Developer options, Wireless debugging, Pair device with QR code.", err=True)
+
+    return printable(await pair_by_qr(show))

@@ -90,7 +90,7 @@ KEYS: Mapping[str, Key] = _table(
     Key("picker.connect", "enter", "enter", "screen.open", "connect", "connect to the row under the cursor"),
     Key("picker.retry", "r", "r", "screen.retry", "retry", "try the row under the cursor again"),
     Key("picker.add", "a", "a", "screen.add", "add ssh", "add a phone over SSH (Termux, sshd)"),
-    Key("picker.pair", "P", "P", "screen.pair", "pair", "pair over Wi-Fi with the code the phone shows"),
+    Key("picker.pair", "P", "P", "screen.pair", "pair", "pair over Wi-Fi, with the phone's code or a QR code"),
     Key("picker.forget", "x", "x", "screen.delete", "forget", "forget the remembered device under the cursor"),
     # bench and placement
     Key("run.start", "r", "r", "screen.run", "run", "run the plan of this screen"),

@@ -17,6 +17,7 @@ from entity_tui.screens.dialogs import ConfirmScreen, PromptScreen
 from entity_tui.screens.frame_screen import FrameScreen
 from entity_tui.screens.keys import bindings
 from entity_tui.screens.layout import SizeClass, split_columns, split_rows
+from entity_tui.screens.pairing_screen import PairingScreen
 from entity_tui.screens.picker_values import (
     COLUMNS,
     advice_rows,
@@ -107,7 +108,7 @@ class PickerScreen(FrameScreen):
     def _add_rows(self) -> tuple[Line, ...]:
         return (
             line(("a", Ink.STRONG), "  add a phone over SSH (Termux, sshd)"),
-            line(("P", Ink.STRONG), "  pair over Wi-Fi with the code on the phone"),
+            line(("P", Ink.STRONG), "  pair over Wi-Fi, by code or QR code"),
             line(("x", Ink.STRONG), "  forget the remembered device under the cursor"),
             line(),
             muted("a phone on a cable appears here by itself"),
@@ -197,16 +198,18 @@ class PickerScreen(FrameScreen):
         return f"{name} is remembered; entity-tui --device {name} reaches it"
 
     def action_pair(self) -> None:
-        """Ask for the address and the code that the phone shows."""
+        """Ask for the address and the code that the phone shows, or show a QR code for it to scan."""
 
         def typed(words: str | None) -> None:
             parts = (words or "").split()
             if len(parts) == 2:
                 self.entity.attempt(pair_phone(*parts), "pair")
-            elif words:
+            elif parts:
                 self.entity.say("two words: the address with its port, then the six digits")
+            elif words is not None:
+                self.app.push_screen(PairingScreen())
 
-        words = "pair over Wi-Fi: address:port and the code under «Pair device with pairing code»"
+        words = "pair over Wi-Fi: address:port and code as the phone shows them; enter alone shows a QR code"
         self.app.push_screen(PromptScreen(words, "", "192.0.2.14:37105 123456"), typed)
 
     def action_delete(self) -> None:

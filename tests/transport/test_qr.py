@@ -42,3 +42,9 @@ def test_pair_asks_for_what_the_phone_shows() -> None:
         result = CliRunner().invoke(command, words)
         assert result.exception is not None
         assert "--qr" in str(result.exception)
+
+
+def test_on_light_paper_the_dark_modules_are_drawn() -> None:
+    payload = QrPairing("entity-0a1b2c3d", "0123456789ab").payload
+    dark, light = (modules(qr_lines(payload, dark_paper=paper)) for paper in (True, False))
+    assert [[not module for module in row] for row in dark] == light
