@@ -168,7 +168,7 @@ async def measure(adb: str, size: int, count: int) -> float:
 def main() -> int:
     """Measure with the adb program in PATH and with the one adbutils brings."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    options.add_argument("--size-mb", type=int, default=400)
+    options.add_argument("--size-mb", type=int, default=600)
     options.add_argument("--count", type=int, default=200)
     given = options.parse_args()
     import shutil

@@ -10,10 +10,15 @@ import re
 import socket
 import struct
 import termios
+from collections.abc import Iterator
 
 from entity_tui.sim.streams import Stream, StreamClosed
 
+HEADER = struct.Struct("<BI")
 PIECE_BYTES = 64 * 1024
+PIECES_AT_ONCE = 64
+"""Far below what any system takes in one call."""
+ID_STDIN = 0
 
 
 def path_outside(command: str) -> str:
@@ -30,7 +35,41 @@ def path_outside(command: str) -> str:
 
 def packet(packet_id: int, data: bytes) -> bytes:
     """One packet of the shell protocol."""
-    return struct.pack("<BI", packet_id, len(data)) + data
+    return HEADER.pack(packet_id, len(data)) + data
+
+
+class ShellPackets:
+    """Cuts what the host sends into the packets of the shell protocol, without copying what goes to a command."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._stdin_left = 0
+
+    def feed(self, data: bytes) -> Iterator[tuple[int, memoryview]]:
+        """(id, data) of every packet in order. Data for stdin is given on as it comes, every other packet whole."""
+        view = memoryview(self._rest + data) if self._rest else memoryview(data)
+        self._rest = b""
+        place = 0
+        while place < len(view):
+            if self._stdin_left:
+                piece = view[place : place + self._stdin_left]
+                self._stdin_left -= len(piece)
+                place += len(piece)
+                yield ID_STDIN, piece
+                continue
+            if len(view) < place + HEADER.size:
+                break
+            packet_id, length = HEADER.unpack_from(view, place)
+            if packet_id == ID_STDIN:
+                place += HEADER.size
+                self._stdin_left = length
+                continue
+            end = place + HEADER.size + length
+            if len(view) < end:
+                break
+            yield packet_id, view[place + HEADER.size : end]
+            place = end
+        self._rest = bytes(view[place:])
 
 
 async def until(event: asyncio.Event) -> None:
@@ -61,13 +100,17 @@ async def read_some(descriptor: int) -> bytes:
             return b""
 
 
-async def write_all(descriptor: int, data: bytes) -> bool:
-    """Write to a non-blocking descriptor; False when its other side has gone."""
+async def write_all(descriptor: int, pieces: list[memoryview]) -> bool:
+    """Write pieces of bytes to a non-blocking descriptor, in order; False when its other side has gone."""
     loop = asyncio.get_running_loop()
-    view = memoryview(data)
-    while view:
+    left = [piece for piece in pieces if piece]
+    while left:
         try:
-            view = view[os.write(descriptor, view) :]
+            written = os.writev(descriptor, left[:PIECES_AT_ONCE])
+            while left and written >= len(left[0]):
+                written -= len(left.pop(0))
+            if left:
+                left[0] = left[0][written:]
         except BlockingIOError:
             ready = loop.create_future()
             loop.add_writer(descriptor, settle, ready)
@@ -92,7 +135,7 @@ async def join(stream: Stream, link: socket.socket) -> None:
 
     async def inward() -> None:
         with contextlib.suppress(StreamClosed):
-            while await write_all(descriptor, await stream.receive()):
+            while await write_all(descriptor, [memoryview(await stream.receive())]):
                 pass
 
     async def outward() -> None:

@@ -8,13 +8,22 @@ import os
 import pty
 import signal
 import socket
-import struct
 import tty
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from entity_tui.sim.copying import copy_out, join, packet, path_outside, resize, until, write_all
+from entity_tui.sim.copying import (
+    ID_STDIN,
+    ShellPackets,
+    copy_out,
+    join,
+    packet,
+    path_outside,
+    resize,
+    until,
+    write_all,
+)
 from entity_tui.sim.enclosure import Enclosure, EnclosureFailed, EnclosureKind, Running
 from entity_tui.sim.streams import Stream, StreamClosed
 
@@ -22,7 +31,7 @@ REFUSAL = (
     "entity-tui sim: {}: this phone has no root of its own, because this computer allows no user namespaces; "
     "an absolute path would be the computer's own. Paths below $ENTITY_PREFIX and relative ones work."
 )
-ID_STDIN, ID_STDOUT, ID_STDERR, ID_EXIT, ID_CLOSE_STDIN, ID_WINDOW_SIZE = range(6)
+ID_STDOUT, ID_STDERR, ID_EXIT, ID_CLOSE_STDIN, ID_WINDOW_SIZE = range(1, 6)
 
 
 @dataclass(slots=True)
@@ -157,25 +166,23 @@ class Services:
 
     async def _feed_v2(self, stream: Stream, into: int, terminal: int | None) -> None:
         """The host's packets: data for stdin, its end, and the terminal's size."""
-        buffer = bytearray()
+        packets = ShellPackets()
         is_open = True
         try:
             while True:
-                buffer += await stream.receive()
-                while len(buffer) >= 5:
-                    packet_id, length = struct.unpack_from("<BI", buffer)
-                    if len(buffer) < 5 + length:
-                        break
-                    data = bytes(buffer[5 : 5 + length])
-                    del buffer[: 5 + length]
-                    if packet_id == ID_STDIN and is_open:
-                        is_open = await write_all(into, data)
+                pieces: list[memoryview] = []
+                for packet_id, data in packets.feed(await stream.receive()):
+                    if packet_id == ID_STDIN:
+                        pieces.append(data)
                     elif packet_id == ID_CLOSE_STDIN and is_open and terminal is None:
+                        await write_all(into, pieces)
                         os.close(into)
                         is_open = False
                         into = -1
                     elif packet_id == ID_WINDOW_SIZE and terminal is not None:
-                        resize(terminal, data)
+                        resize(terminal, bytes(data))
+                if is_open and pieces:
+                    is_open = await write_all(into, pieces)
         except StreamClosed:
             return
         finally:
@@ -199,7 +206,7 @@ class Services:
         async def feed() -> None:
             with contextlib.suppress(StreamClosed):
                 while True:
-                    await write_all(master, await stream.receive())
+                    await write_all(master, [memoryview(await stream.receive())])
 
         async def work() -> None:
             await copy_out(stream, master, None)

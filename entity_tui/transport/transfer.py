@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -128,34 +129,52 @@ async def _await_ready(channel: Channel) -> str:
     return told.decode("utf-8", "replace")
 
 
+@dataclass(slots=True)
+class _Sending:
+    """The rest of a file on its way to the device; `done` counts the bytes the link took."""
+
+    channel: Channel
+    file: BinaryIO
+    done: int
+    size: int
+    progress: Progress | None
+
+    async def all(self) -> None:
+        """Send to the end of the file, then the end itself. A device that has stopped taking it is no failure here:
+        its exit says why."""
+        try:
+            while data := self.file.read(SEND_BYTES):
+                await self.channel.send(data)
+                await asyncio.sleep(0)  # a link that takes everything at once must not keep the interface waiting
+                self.done += len(data)
+                if self.progress is not None:
+                    self.progress(self.done, self.size)
+            await self.channel.close_stdin()
+        except BrokenPipeError:
+            return
+
+
 async def _send_rest(channel: Channel, file: BinaryIO, start: int, size: int, progress: Progress | None) -> None:
     """Send everything from `start`. The device's early exit (no space) wins over our writes."""
     file.seek(start)
-    done = start
+    rest = _Sending(channel, file, start, size, progress)
     ending = asyncio.ensure_future(_await_exit(channel))
+    sending = asyncio.ensure_future(rest.all())
     try:
-        while not ending.done() and (data := file.read(SEND_BYTES)):
-            sending = asyncio.ensure_future(channel.send(data))
-            await asyncio.wait({sending, ending}, timeout=STALL_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
-            if not sending.done():
-                sending.cancel()
-                if not ending.done():
-                    raise LinkLost(f"The link moved nothing for {STALL_TIMEOUT_S:g} s during a push")
-                break
-            sending.result()
-            done += len(data)
-            if progress is not None:
-                progress(done, size)
-        if not ending.done():
-            await channel.close_stdin()
-        code, words = await asyncio.wait_for(ending, STALL_TIMEOUT_S)
-    except BrokenPipeError:
-        code, words = await asyncio.wait_for(ending, STALL_TIMEOUT_S)
-    except TimeoutError as error:
-        raise LinkLost(f"The device did not finish a push within {STALL_TIMEOUT_S:g} s") from error
+        while not ending.done():
+            before, waiting = rest.done, sending.done()
+            watched = {ending} if waiting else {ending, sending}
+            await asyncio.wait(watched, timeout=STALL_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+            if sending.done():
+                sending.result()
+            if not ending.done() and sending.done() == waiting and rest.done == before:
+                words = "The device did not finish a push" if waiting else "The link moved nothing in a push"
+                raise LinkLost(f"{words} for {STALL_TIMEOUT_S:g} s")
+        code, words = ending.result()
     finally:
-        ending.cancel()
-        await asyncio.gather(ending, return_exceptions=True)
+        for task in (sending, ending):
+            task.cancel()
+        await asyncio.gather(sending, ending, return_exceptions=True)
     if code != 0:
         raise _fail("The device stopped taking the file", words)
 
@@ -250,6 +269,8 @@ async def pull(
     transport: ShellTransport, remote: str, local: Path, *, progress: Progress | None, verify: bool
 ) -> Transfer:
     """Copy a file from the device to a temporary name beside `local`, hash it on both sides, rename it."""
+    if local.exists() and not local.is_file():
+        raise TransportError(f"{local} is not a file", fix="Name a file to write to.", where=Where.HOST)
     asked = await transport.script(LENGTH, args=[remote])
     numbers = asked.text.split()
     if not asked.ok or not numbers or not numbers[0].isdigit():
