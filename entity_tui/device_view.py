@@ -49,6 +49,8 @@ class DeviceView:
     """The CPU backend variant the loader itself named, never a prediction."""
     loaded_at: str = ""
     """When the loader said so, local `HH:MM:SS`."""
+    kleidiai_ran: bool | None = None
+    """Whether KleidiAI's kernels took the last model's weights, by a server's own log; None before one was read."""
     engines: tuple[EngineBuild, ...] = ()
     models: tuple[ModelFile, ...] = ()
     searched: bool = False

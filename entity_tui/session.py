@@ -247,8 +247,10 @@ class Session:
             if on_change is not None:
                 on_change()
 
-    def loaded(self, variant: str) -> None:
-        """Note the CPU backend variant a loader's own line named."""
+    def loaded(self, variant: str, kleidiai: bool | None = None) -> None:
+        """Note the CPU backend variant a loader's own line named, and whether its log said KleidiAI ran."""
+        if kleidiai is not None and kleidiai != self.view.kleidiai_ran:
+            self._update(kleidiai_ran=kleidiai)
         if variant != self.view.loaded_variant:
             at = datetime.now().astimezone().strftime("%H:%M:%S")
             self._update(loaded_variant=variant, loaded_at=at)

@@ -38,7 +38,7 @@ class ChatRoom:
         *,
         thermal_status: Callable[[], int | None] = lambda: None,
         power: PowerNow = lambda: (None, "no power reading"),
-        on_variant: Callable[[str], None] = lambda _: None,
+        on_variant: Callable[[str, bool | None], None] = lambda *_: None,
     ) -> None:
         self.store = store
         self.view = ChatView()
@@ -81,7 +81,7 @@ class ChatRoom:
             self._change(state="failed", words=words, fix=error.fix)
             return False
         if status.log.variant:
-            self._on_variant(status.log.variant)
+            self._on_variant(status.log.variant, status.log.kleidiai)
         self._change(
             state="ready",
             words="the server answers" if not status.reused else "the running server is used again",

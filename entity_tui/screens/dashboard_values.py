@@ -239,10 +239,9 @@ def skainet_words(view: DeviceView) -> tuple[Span, ...]:
 
 
 def kleidiai_words(view: DeviceView) -> tuple[Span, ...]:
-    """The first of KleidiAI's three answers: is it in this build at all?"""
-    engine = chosen_engine(view)
-    if engine is None:
+    """Whether KleidiAI's kernels ran: only a server's own log can say so, no file name does."""
+    if chosen_engine(view) is None:
         return (("—", Ink.MUTED), (" no engine yet", Ink.MUTED))
-    if getattr(engine, "kleidiai", False):
-        return (("●", Ink.GOOD), (" in this build", Ink.TEXT))
-    return (("○", Ink.TEXT), (" not in this build", Ink.TEXT))
+    if view.kleidiai_ran is None:
+        return (("—", Ink.MUTED), (" a chat's log will tell", Ink.MUTED))
+    return (("●", Ink.GOOD), (" ran", Ink.TEXT)) if view.kleidiai_ran else (("○", Ink.TEXT), (" did not run", Ink.TEXT))
