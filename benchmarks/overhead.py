@@ -1,8 +1,10 @@
-"""What the instrument costs: llama-bench under runner and recorder against the same launch run bare.
+"""What the instrument costs: llama-bench under runner and recorder against the same launch without them.
 
 Run from the repository's root: `python -m benchmarks.overhead`. A real llama-bench on one thread and one CPU, the
 recorder on another, at least 24 blocks in seeded order; the margin of ±1 % is declared here, before anything runs.
-Two threads stand beside it without a budget: on two cores they share one with the recorder.
+Runner and recorder are suspended in half of the windows of one launch, so that both states meet the same machine;
+`--launches` compares whole launches instead. Two threads stand beside it without a budget: on two cores they share one
+with the recorder.
 """
 
 from __future__ import annotations
@@ -14,17 +16,19 @@ import tempfile
 from pathlib import Path
 
 from entity_tui.experiments.observer import MARGIN, Observed, observe, observer_plan
+from entity_tui.experiments.observer_within import observe_within
 from entity_tui.experiments.prepare import prepare
 from entity_tui.transport.local import LocalTransport
 from tests.fixtures.engine import engine_folder, model_file
 
-BLOCKS = 24
-TWO_THREAD_BLOCKS = 6
+BLOCKS = 900
+TWO_THREAD_BLOCKS = 120
+GENERATE = 16
 LITTLETAI_PCT = -8.3
 """What LITTLETai's sampler cost together with its trace, on a phone, six threads (its own published figure)."""
 
 
-async def measure(blocks: int, threads: int, generate: int, repetitions: int) -> Observed:
+async def measure(blocks: int, threads: int, generate: int, repetitions: int, *, launches: bool) -> Observed:
     """One observer experiment on this computer."""
     with tempfile.TemporaryDirectory(prefix="entity-overhead-") as folder:
         async with LocalTransport() as transport:
@@ -32,7 +36,7 @@ async def measure(blocks: int, threads: int, generate: int, repetitions: int) ->
             ready = await prepare(transport, engine=str(engine_folder()), model=str(model_file()))
             cpu = 1 if threads == 1 else 0
             plan = observer_plan(ready.setting, threads=threads, cpu=cpu, n_gen=generate, repetitions=repetitions)
-            return await observe(
+            return await (observe if launches else observe_within)(
                 transport, plan, ready.snapshot, ready.facts, recorder_cpu=0, blocks=blocks, seed=20261130
             )
 
@@ -56,11 +60,13 @@ def main() -> int:
     """Both experiments; 1 when the one-thread interval leaves the margin."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--blocks", type=int, default=BLOCKS)
-    parser.add_argument("--generate", type=int, default=128)
-    parser.add_argument("--repetitions", type=int, default=4)
+    parser.add_argument("--launches", action="store_true", help="compare whole launches")
+    parser.add_argument("--generate", type=int, default=GENERATE)
+    parser.add_argument("--repetitions", type=int, default=4, help="repetitions of a launch, with --launches")
     options = parser.parse_args()
-    inside = tell(asyncio.run(measure(options.blocks, 1, options.generate, options.repetitions)))
-    tell(asyncio.run(measure(min(options.blocks, TWO_THREAD_BLOCKS), 2, options.generate, options.repetitions)))
+    how = {"generate": options.generate, "repetitions": options.repetitions, "launches": options.launches}
+    inside = tell(asyncio.run(measure(options.blocks, 1, **how)))
+    tell(asyncio.run(measure(min(options.blocks, TWO_THREAD_BLOCKS), 2, **how)))
     print(f"declared margin ±{100 * MARGIN:g} %; LITTLETai's sampler and trace together: {LITTLETAI_PCT} %")
     return 0 if inside else 1
 

@@ -17,19 +17,23 @@ if TYPE_CHECKING:
 
 @click.command()
 @device_options
-@click.option("--blocks", type=click.IntRange(1, 500), default=24, help="Pairs of launches; 24 are needed for 1 %.")
+@click.option("--within", is_flag=True, help="Suspend runner and recorder within one launch: finer on a busy machine.")
+@click.option("--blocks", type=click.IntRange(1, 2000), help="Pairs of launches (24), or of windows in one (400).")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, help="Seed of the order within the blocks.")
 @click.option("--threads", type=click.IntRange(1, 64), default=1, help="Threads of the engine.")
 @click.option("--cpu", type=click.IntRange(0, 511), default=1, help="First CPU of the engine.")
 @click.option("--recorder-cpu", type=click.IntRange(0, 511), default=0, help="CPU of runner and recorder.")
-@click.option("--generate", type=click.IntRange(8, 100_000), default=128, help="Tokens of a repetition.")
+@click.option("--generate", type=click.IntRange(4, 100_000), help="Tokens of a repetition (128; 16 with --within).")
 @click.option("--repetitions", type=click.IntRange(1, 1000), default=3, help="Repetitions of a launch.")
 @click.option("--engine", default="", metavar="PATH", help="Engine folder or build.")
 @click.option("--model", default="", metavar="NAME", help="GGUF on the device.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.pass_context
 def command(ctx: click.Context, /, **values: Any) -> None:
-    """What does the instrument cost? The same launch bare and under runner and recorder, in seeded blocks."""
+    """What does the instrument cost? The same launch bare and under runner and recorder, in seeded blocks.
+
+    With --within both states share one launch: runner and recorder are suspended in half of its windows.
+    """
     options = RunOptions(**{name: values.pop(name) for name in ("device", "speed", "engine", "model", "as_json")})
 
     async def use(transport: Transport) -> int:
@@ -41,27 +45,30 @@ def command(ctx: click.Context, /, **values: Any) -> None:
 async def _observe(transport: Transport, options: RunOptions, values: dict[str, Any]) -> int:
     from entity_tui.commands.plan_run import ready_device
     from entity_tui.experiments.observer import observe, observer_plan
+    from entity_tui.experiments.observer_within import observe_within
 
+    within = values["within"]
+    blocks = values["blocks"] or (400 if within else 24)
     ready = await ready_device(transport, options)
     plan = observer_plan(
         ready.setting,
         threads=values["threads"],
         cpu=values["cpu"],
-        n_gen=values["generate"],
+        n_gen=values["generate"] or (16 if within else 128),
         repetitions=values["repetitions"],
     )
 
     def told(block: int, rates: Mapping[str, float]) -> None:
         words = ", ".join(f"{name} {rate:.4g}" for name, rate in rates.items())
-        click.echo(f"block {block}/{values['blocks']}: {words} tok/s", err=True)
+        click.echo(f"block {block}/{blocks}: {words} tok/s", err=True)
 
-    found = await observe(
+    found = await (observe_within if within else observe)(
         transport,
         plan,
         ready.snapshot,
         ready.facts,
         recorder_cpu=values["recorder_cpu"],
-        blocks=values["blocks"],
+        blocks=blocks,
         seed=values["seed"],
         on_block=told,
     )

@@ -124,23 +124,27 @@ async def _bare(transport: Transport, launch: Launch) -> float:
     return _rate(done.text, done.error_text)
 
 
-async def _recorded(
-    transport: Transport, plan: Plan, launch: Launch, snapshot: Snapshot, facts: Facts, recorder_cpu: int
-) -> float:
-    """The same launch as the only cell of a run: runner, recorder every 150 ms, readback of every thread."""
-    session = f"observer-{new_session_id()}"
-    cell = RunnerCell(1, "observer", RECORDED, 1, 1, (launch,))
-    flat = RunnerPlan(
-        session_id=session,
+def single_cell_plan(plan: Plan, launch: Launch, snapshot: Snapshot, facts: Facts, recorder_cpu: int) -> RunnerPlan:
+    """A run of one cell with one launch, never gated, with runner and recorder on `recorder_cpu`."""
+    return RunnerPlan(
+        session_id=f"observer-{new_session_id()}",
         plan_hash=plan.plan_hash,
         boot_id="",
-        cells=(cell,),
+        cells=(RunnerCell(1, "observer", RECORDED, 1, 1, (launch,)),),
         gate=GatePlan(skip=True),
         nodes=sample_nodes(snapshot, facts),
         battery_min_pct=None,
         free_min_mb=None,
         recorder_mask=format_mask({recorder_cpu}),
     )
+
+
+async def _recorded(
+    transport: Transport, plan: Plan, launch: Launch, snapshot: Snapshot, facts: Facts, recorder_cpu: int
+) -> float:
+    """The same launch as the only cell of a run: runner, recorder every 150 ms, readback of every thread."""
+    flat = single_cell_plan(plan, launch, snapshot, facts, recorder_cpu)
+    session = flat.session_id
     await loop.start(transport, flat)
     folder = loop.run_directory(transport, session)
     cells = [event async for event in loop.follow(transport, session) if isinstance(event, CellEvent)]
