@@ -40,8 +40,13 @@ def model_folders() -> tuple[Path, ...]:
     return (config.data_folder() / "models",)
 
 
+ON_A_SERVER = "ablation-server"
+"""The ablation measured on llama-server, as `bench --instrument server` runs it."""
+
+
 async def offer(transport: Transport, experiment: str, settings: config.Config, *, model: str = "") -> Offer:
-    """The default plan of `ablation` (the full preset) or `placement` for this device. Raises EntityError."""
+    """The default plan of `ablation` (the full preset), of the same on a server, or of `placement` for this device.
+    Raises EntityError."""
     from entity_tui.experiments.ablation import design_preset
     from entity_tui.experiments.build import Choices, assemble
     from entity_tui.experiments.context import clock_factor
@@ -60,7 +65,7 @@ async def offer(transport: Transport, experiment: str, settings: config.Config, 
 
         plan = placement_plan(ready.setting, Choices())
     else:
-        plan = assemble(design_preset("full"), ready.setting, Choices())
+        plan = assemble(design_preset("full"), ready.setting, Choices(server=experiment == ON_A_SERVER))
     factor = clock_factor(ready.snapshot)
     cost = estimate(plan, ready.facts, clock_factor=factor)
     rows = [f"{plan.title}: {words(cost)}", sleep_words(ready.facts), *plan.notes]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entity_tui.commands.options import device_options
-from entity_tui.commands.plan_options import choices_of, plan_options, run_options, run_options_of
+from entity_tui.commands.plan_options import choices_of, instrument_option, plan_options, run_options, run_options_of
 from entity_tui.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ DEFAULT_PRESET = "full"
 )
 @click.option("--arms", default="", metavar="FILE|NAMES", help="A YAML file of arms, or names such as naive,optimized.")
 @click.option("--order", type=click.Choice(["seeded", "fixed"]), default="seeded", help="fixed is the seeds' order.")
+@instrument_option
 @plan_options
 @run_options
 @click.pass_context

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entity_tui.commands.options import device_options
-from entity_tui.commands.plan_options import choices_of, output_options, plan_options, run_options_of
+from entity_tui.commands.plan_options import choices_of, instrument_option, output_options, plan_options, run_options_of
 from entity_tui.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     "--metric", "metrics", multiple=True, default=("decode",), help="decode, prompt or ttft; may be repeated."
 )
 @click.option("--on", "base", default="optimized", metavar="ARM", help="Threads and placement of both sides.")
+@instrument_option
 @plan_options
 @output_options
 @click.pass_context

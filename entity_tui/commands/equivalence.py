@@ -37,13 +37,15 @@ def command(ctx: click.Context, /, **values: Any) -> None:
     ctx.exit(with_device(options.device, use, speed=options.speed))
 
 
-async def put_text(transport: Transport) -> str:
-    """Bring the study text to the device and return its path there. Raises the transport's errors."""
+async def study_text_on(transport: Transport, *, dry_run: bool = False) -> str:
+    """The study text's path on the device, brought there unless nothing is to run. Raises the transport's errors."""
     import tempfile
 
     from entity_tui.experiments.equivalence import study_text
 
     path = f"{transport.root}/texts/study.txt"
+    if dry_run:
+        return path
     with tempfile.TemporaryDirectory() as folder:
         local = Path(folder) / "study.txt"
         local.write_text(study_text(), encoding="utf-8")
@@ -56,7 +58,7 @@ async def _compare(transport: Transport, options: RunOptions, choices: Choices, 
     from entity_tui.experiments.equivalence import Verdict, decide, equivalence_plan, read_answers
 
     ready = await ready_device(transport, options)
-    path = f"{transport.root}/texts/study.txt" if options.dry_run else await put_text(transport)
+    path = await study_text_on(transport, dry_run=options.dry_run)
     plan = equivalence_plan(ready.setting, choices, path, chunks=chunks)
     code, results = await run_ready(transport, ready, options, plan)
     if not results:

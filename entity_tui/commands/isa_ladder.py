@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @device_options
+@click.option("--perplexity/--no-perplexity", default=True, help="Read a short text with every rung as well.")
 @click.option("--threads", type=click.IntRange(1, 64), help="Threads of every rung; the automatic width otherwise.")
 @plan_options
 @run_options
@@ -26,24 +27,28 @@ def command(ctx: click.Context, /, **values: Any) -> None:
 
     Outcomes: measured, not supported (the loader refused this CPU), could not start (a missing library).
     """
-    threads = values.pop("threads")
+    threads, perplexity = values.pop("threads"), values.pop("perplexity")
     choices = choices_of(values)
     options = run_options_of(values)
 
     async def use(transport: Transport) -> int:
-        return await _climb(transport, options, choices, str(threads) if threads else "auto")
+        return await _climb(transport, options, choices, str(threads) if threads else "auto", perplexity=perplexity)
 
     ctx.exit(with_device(options.device, use, speed=options.speed))
 
 
-async def _climb(transport: Transport, options: RunOptions, choices: Choices, threads: str) -> int:
+async def _climb(transport: Transport, options: RunOptions, choices: Choices, threads: str, *, perplexity: bool) -> int:
+    from entity_tui.commands.equivalence import study_text_on
     from entity_tui.commands.plan_run import ready_device, run_ready
     from entity_tui.experiments.isa_ladder import Rung, climb, ladder_folder, ladder_plan, stage
 
     ready = await ready_device(transport, options)
     engine = ready.setting.engine
     folder = ladder_folder(transport, engine) if options.dry_run else await stage(transport, engine)
-    plan = ladder_plan(ready.setting, choices, folder, threads=threads)
+    text = ""
+    if perplexity and engine.perplexity:
+        text = await study_text_on(transport, dry_run=options.dry_run)
+    plan = ladder_plan(ready.setting, choices, folder, threads=threads, text=text)
     code, results = await run_ready(transport, ready, options, plan, refused_is_failure=False)
     if not results:
         return code
@@ -63,7 +68,9 @@ def _print(rungs: tuple[RungResult, ...]) -> None:
     for rung in rungs:
         predicted = {True: "should run", False: "should not run", None: "not known"}[rung.predicted]
         line = f"{rung.variant:<{width}}  {rung.outcome.value:<15}  decode {number(rung.decode_tok_s):>6}"
-        line += f"  prompt {number(rung.prompt_tok_s):>6}  loaded {rung.loaded or '—'}  {predicted}"
+        line += f"  prompt {number(rung.prompt_tok_s):>6}"
+        line += "" if rung.perplexity is None else f"  perplexity {rung.perplexity:.4f}"
+        line += f"  loaded {rung.loaded or '—'}  {predicted}"
         click.echo(line + (f"  ▲ {rung.finding}" if rung.finding else "") + (f"  {rung.detail}" if rung.detail else ""))
 
 

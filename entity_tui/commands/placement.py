@@ -7,13 +7,14 @@ from typing import Any
 import click
 
 from entity_tui.commands.options import device_options
-from entity_tui.commands.plan_options import choices_of, plan_options, run_options, run_options_of
+from entity_tui.commands.plan_options import choices_of, instrument_option, plan_options, run_options, run_options_of
 
 
 @click.command()
 @device_options
 @click.option("--little", is_flag=True, help="Run the LITTLE cores alone as well, exploratory.")
 @click.option("--apply", "applied", default="", metavar="ARM", help="Remember this placement for the device; no run.")
+@instrument_option
 @plan_options
 @run_options
 @click.pass_context

@@ -52,6 +52,12 @@ _PLAN = (
     click.option("--counters", default="", metavar="EVENTS", help="Events simpleperf counts, e.g. instructions:u."),
     click.option("--energy", is_flag=True, help="Generate long enough for an energy claim (60 s of decode)."),
 )
+_INSTRUMENT = click.option(
+    "--instrument",
+    type=click.Choice(["llama-bench", "server"]),
+    default="llama-bench",
+    help="server asks a llama-server as a chat does, decode behind its prompt.",
+)
 _TARGET = (
     click.option("--engine", default="", metavar="PATH", help="Engine folder or build; the newest when not given."),
     click.option("--model", default="", metavar="NAME", help="GGUF on the device; the smallest when not given."),
@@ -85,6 +91,11 @@ def _add(function: F, options: tuple[Callable[[F], F], ...]) -> F:
 def plan_options(function: F) -> F:
     """Adds the options that shape a plan; `choices_of` reads them."""
     return _add(function, _PLAN)
+
+
+def instrument_option(function: F) -> F:
+    """Adds the choice of what measures, for the experiments that either can."""
+    return _INSTRUMENT(function)
 
 
 def run_options(function: F) -> F:
@@ -122,6 +133,7 @@ def choices_of(values: dict[str, Any]) -> Choices:
         energy=values.pop("energy"),
         fixed_order=values.pop("order", "seeded") == "fixed",
         flags=tuple(flags),
+        server=values.pop("instrument", "") == "server",
         options={"counters": counters} if (counters := values.pop("counters")) else {},
     )
 

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from entity_tui.commands.options import device_options, with_device
-from entity_tui.commands.plan_options import RunOptions, choices_of, plan_options, run_options, run_options_of
+from entity_tui.commands.plan_options import (
+    RunOptions,
+    choices_of,
+    instrument_option,
+    plan_options,
+    run_options,
+    run_options_of,
+)
 
 if TYPE_CHECKING:
     from entity_tui.experiments.build import Choices
@@ -17,6 +24,7 @@ if TYPE_CHECKING:
 @click.command()
 @device_options
 @click.option("--no-confirm", is_flag=True, help="Stop after the sweep; nothing is called best then.")
+@instrument_option
 @plan_options
 @run_options
 @click.pass_context

@@ -29,7 +29,8 @@ def outcome_beside(
     if power.longest_hole_s is not None and power.longest_hole_s > LONGEST_HOLE_S:
         return "suspended", f"no reading for {power.longest_hole_s:.0f} s inside the cell"
     for launch, result in zip(event.launches, phases, strict=True):
-        seconds = result.result.seconds if result.result is not None else None
+        counted = result.result or result.measure
+        seconds = counted.seconds if counted is not None else None
         length = launch.t_end_s - launch.t_start_s
         if seconds is not None and length > 0 and seconds > length * CLOCK_SLACK + CLOCK_SLACK_S:
             return "clock_jump", f"the engine counted {seconds:.1f} s in a launch of {length:.1f} s"

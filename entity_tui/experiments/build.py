@@ -18,6 +18,7 @@ from entity_tui.experiments.estimate import guessed_decode_tok_s
 from entity_tui.experiments.order import balanced_pairs, grouped, randomised_blocks, warmup_cell
 from entity_tui.experiments.plan import EngineRef, Gate, Limits, ModelRef, Plan, PlannedCell, Protocol
 from entity_tui.experiments.resolve import Ground, configuration, mark_doubles, resolve
+from entity_tui.experiments.server_bench import INSTRUMENT, NOTE, refuse_server
 from entity_tui.records.schema import Metric, Role
 
 SEED_BITS = 31
@@ -50,6 +51,8 @@ class Choices:
     exclude: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     """What the plan's own options get on top: counters and the program that counts them."""
+    server: bool = False
+    """Measure on llama-server, asked from this computer, instead of llama-bench."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +159,9 @@ def assemble(design: Design, setting: Setting, choices: Choices) -> Plan:
         verdicts=design.verdicts and design.protocol is Protocol.BLOCKS,
     )
     cells = _order(design, running, blocks, seed, fixed=choices.fixed_order)
+    if choices.server:
+        refuse_server(design.experiment, setting.engine.server, choices.options.get("counters", ""))
+    n_prompt = 512 if choices.n_prompt is None else choices.n_prompt
     plan = Plan(
         experiment=design.experiment,
         title=design.title,
@@ -171,15 +177,16 @@ def assemble(design: Design, setting: Setting, choices: Choices) -> Plan:
         limits=replace(Limits(), **dict(choices.limits)),
         engine=setting.engine,
         model=setting.model,
-        n_prompt=512 if choices.n_prompt is None else choices.n_prompt,
+        n_prompt=n_prompt,
         n_gen=_generated(choices, setting),
-        n_depth=choices.n_depth,
+        # A server decodes behind the prompt it was given; one token is the least it takes.
+        n_depth=choices.n_depth or (n_prompt or 1 if choices.server else 0),
         repetitions=choices.repetitions,
         load_mode=choices.load_mode,
         online=ground.online,
         sessions=design.sessions,
         order="fixed" if choices.fixed_order else "seeded",
-        instrument=design.instrument,
+        instrument=INSTRUMENT if choices.server else design.instrument,
         exclude=choices.exclude,
         options={**(design.options or {}), **choices.options} or None,
     )
@@ -236,7 +243,7 @@ def _order(design: Design, running: Sequence[Arm], blocks: int, seed: int, *, fi
 
 def notes(plan: Plan, design: Design) -> tuple[str, ...]:
     """What the reader of this plan must know before it starts."""
-    said: list[str] = []
+    said: list[str] = [NOTE] if plan.instrument == INSTRUMENT else []
     for arm in plan.arms:
         if arm.incapable:
             said.append(f"{arm.arm_id} is not run: {arm.incapable}")

@@ -15,6 +15,7 @@ from entity_tui.experiments.counter_rows import counter_rows
 from entity_tui.experiments.judge import PhaseResult, judge_launch, setting_of
 from entity_tui.experiments.launches import mask_text
 from entity_tui.experiments.plan import Plan, cell_key
+from entity_tui.experiments.server_bench import INSTRUMENT
 from entity_tui.experiments.states import state
 from entity_tui.experiments.surroundings import surroundings
 from entity_tui.experiments.sustained_rows import PASS_METRIC, SUSTAINED, retention_rows
@@ -137,7 +138,8 @@ def _windows(
         return None, None
     mask = arm.decode.mask if arm.decode.mask is not None else frozenset(context.plan.online)
     labels = list(dict.fromkeys(context.cpu_class[cpu] for cpu in sorted(mask) if cpu in context.cpu_class))
-    clocks = clock_nodes(context.gauge.nodes, labels)
+    # A server stands idle before it is asked and after: clocks that fall then say nothing.
+    clocks = () if context.plan.instrument == INSTRUMENT else clock_nodes(context.gauge.nodes, labels)
     spans = tuple((item.t_start_s, item.t_end_s) for item, _ in phases)
     whole = Window(min(start for start, _ in spans), max(end for _, end in spans), clocks, spans)
     for launch, result in phases:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -18,6 +19,8 @@ from entity_tui.experiments.progress import RunProgress
 from entity_tui.experiments.rebuild import Ending, ending, rows_of_cell, rows_of_run
 from entity_tui.experiments.render import start_temperature_c
 from entity_tui.experiments.run_files import fetch_cell, keep_cell, kept_cell, samples_csv
+from entity_tui.experiments.server_bench import ANSWER, INSTRUMENT
+from entity_tui.experiments.server_drive import ServerDriver
 from entity_tui.records.journal_events import CellEvent, Event, EventKind
 from entity_tui.records.reanalysis import reanalyse
 from entity_tui.records.run_directory import ROWS_FILE, SAMPLES_FILE, RunDirectory, RunInfo
@@ -29,6 +32,7 @@ from entity_tui.transport.device_text import parse_df_free_bytes
 OnView = Callable[[RunView], None]
 START_POLL_S = 0.2
 START_POLLS = 100
+RATES_KEPT = 1200
 FULL_BELOW_BYTES = 1 << 20
 """Less free space than this, and a runner can no longer write its journal."""
 
@@ -86,6 +90,7 @@ class Following:
         """Follow until the run's last line, however long the link is away. Raises the transport's stable errors."""
         progress = self._progress()
         self.on_view(progress.view)
+        driver = self._driver(progress)
         folder = loop.run_directory(self.transport, self.info.session_id)
 
         def link(error: TransportError | None) -> None:
@@ -97,7 +102,7 @@ class Following:
 
         try:
             for _ in range(START_POLLS):
-                await self._read(progress, folder, link)
+                await self._read(progress, folder, link, driver)
                 if sum(1 for event in self.events if event.kind is EventKind.RUN_START) >= self.runners:
                     break
                 # A resumed runner has the lock but not yet its first line: the last line is still the old runner's.
@@ -109,6 +114,9 @@ class Following:
             lost = "device_rebooted" if error.rebooted else await self._why_died()
             end = Ending(lost, error.title)
             progress.log(str(error), "error")
+        finally:
+            if driver is not None:
+                await driver.close()
         await self._keep_journal(folder)
         return self._finish(progress, end)
 
@@ -120,10 +128,29 @@ class Following:
             free = None
         return "storage_full" if free is not None and free < FULL_BELOW_BYTES else "link_lost"
 
-    async def _read(self, progress: RunProgress, folder: str, link: Callable[[TransportError | None], None]) -> None:
+    def _driver(self, progress: RunProgress) -> ServerDriver | None:
+        """Who asks the servers of a run with the server instrument; nobody has to for any other."""
+        if self.plan.instrument != INSTRUMENT:
+            return None
+
+        def rate(tok_s: float) -> None:
+            progress.change(rates_tok_s=(*progress.view.rates_tok_s, (time.monotonic(), tok_s))[-RATES_KEPT:])
+            self.on_view(progress.view)
+
+        return ServerDriver(self.transport, self.plan, self.info.session_id, rate)
+
+    async def _read(
+        self,
+        progress: RunProgress,
+        folder: str,
+        link: Callable[[TransportError | None], None],
+        driver: ServerDriver | None,
+    ) -> None:
         context = self.context
         async for event in loop.follow(self.transport, self.info.session_id, on_link=link):
             self.events.append(event)
+            if driver is not None:
+                driver.see(event)
             progress.apply(event)
             if isinstance(event, CellEvent):
                 if event.directory not in self.files:
@@ -137,7 +164,8 @@ class Following:
     ) -> dict[str, bytes]:
         kept = kept_cell(self.run, event)
         if kept is None:
-            kept = await loop.patiently(self.transport, lambda: fetch_cell(self.transport, folder, event), link)
+            more = (ANSWER,) if self.plan.instrument == INSTRUMENT else ()
+            kept = await loop.patiently(self.transport, lambda: fetch_cell(self.transport, folder, event, more), link)
             keep_cell(self.run, event, kept)
         return kept
 

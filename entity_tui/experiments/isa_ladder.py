@@ -12,6 +12,7 @@ from entity_tui.errors import EntityError, UsageError, Where
 from entity_tui.experiments.arm_specs import ArmSpec
 from entity_tui.experiments.build import Choices, Design, Setting, assemble
 from entity_tui.experiments.judge import ISA_LADDER
+from entity_tui.experiments.launches import PERPLEXITY, TEXT_OPTION
 from entity_tui.experiments.plan import EngineRef, Gate, Plan
 from entity_tui.records.schema import Metric, Row
 from entity_tui.silicon.variants import judge, list_for
@@ -19,6 +20,7 @@ from entity_tui.transport.base import Transport
 
 EXPERIMENT = ISA_LADDER
 BLOCKS = 3
+CHUNKS, N_CTX = 2, 128
 
 STAGE_SCRIPT = r"""
 # $1 engine folder, $2 ladder folder, $3 and on: variants. Executables are copied: a linked one loads the variants of
@@ -69,6 +71,8 @@ class RungResult:
     outcome: Rung
     decode_tok_s: float | None
     prompt_tok_s: float | None
+    perplexity: float | None
+    """Over the plan's text, 4 decimals as printed: variants round differently, so their texts differ too."""
     loaded: str
     predicted: bool | None
     """Whether the CPU's features let it run; None where they could not be read."""
@@ -104,8 +108,13 @@ async def stage(transport: Transport, engine: EngineRef) -> str:
     return folder
 
 
-def ladder_plan(setting: Setting, choices: Choices, folder: str, *, threads: str = "auto") -> Plan:
-    """Every shipped variant as an arm, in seeded blocks, descriptive; `folder` holds the staged rungs."""
+def ladder_plan(
+    setting: Setting, choices: Choices, folder: str, *, threads: str = "auto", text: str = "", chunks: int = CHUNKS
+) -> Plan:
+    """Every shipped variant as an arm, in seeded blocks, descriptive; `folder` holds the staged rungs.
+
+    With `text`, a file on the device, each cell ends with the perplexity of its rung over `chunks` chunks of it.
+    """
     specs = tuple(
         ArmSpec(variant, variant, threads=threads, placement="fastest", engine=f"{folder}/{variant}")
         for variant in setting.engine.variants
@@ -120,6 +129,7 @@ def ladder_plan(setting: Setting, choices: Choices, folder: str, *, threads: str
         verdicts=False,
         gate=Gate(sensorless_dwell_s=60.0),
         warmup="",
+        options={TEXT_OPTION: text, "chunks": str(chunks), "n_ctx": str(N_CTX)} if text else None,
     )
     plan = assemble(design, setting, choices)
     return replace(plan, cells=plan.cells[1:])
@@ -143,6 +153,7 @@ def climb(plan: Plan, rows: Sequence[Row], facts: Facts) -> tuple[RungResult, ..
         mine = [row for row in rows if row.arm == arm.arm_id]
         decode = [row.value for row in mine if row.metric == Metric.DECODE_TOK_S and row.countable]
         prompt = [row.value for row in mine if row.metric == Metric.PROMPT_TOK_S and row.countable]
+        perplexity = [row.value for row in mine if row.metric == PERPLEXITY and row.countable]
         loaded = next((row.variant_loaded for row in mine if row.variant_loaded), "") or ""
         states = {row.state for row in mine}
         detail = next((row.state_detail for row in mine if row.state_detail and row.state not in ("ok",)), "") or ""
@@ -152,6 +163,7 @@ def climb(plan: Plan, rows: Sequence[Row], facts: Facts) -> tuple[RungResult, ..
                 _outcome(states, bool(decode or prompt)),
                 _median(decode),
                 _median(prompt),
+                _median(perplexity),
                 loaded,
                 expected.get(arm.arm_id),
                 detail if not decode else "",

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from entity_tui.engine.bench_output import OK, BenchResult, parse_bench
 from entity_tui.engine.log_lines import EngineLog, classify, parse_log
 from entity_tui.experiments.arms import Arm, PhaseSetting
-from entity_tui.experiments.launches import WARMUP_GENERATE, WARMUP_PROMPT
+from entity_tui.experiments.launches import PERPLEXITY
 from entity_tui.experiments.plan import Plan
 from entity_tui.experiments.readings import Measure, read_pattern, read_perplexity
+from entity_tui.experiments.server_bench import ANSWER, INSTRUMENT, WARMUP_GENERATE, WARMUP_PROMPT, read_answer
 from entity_tui.experiments.states import exit_states
 from entity_tui.records.journal_events import LaunchEnd
 from entity_tui.records.schema import Phase, Role
@@ -51,8 +52,8 @@ def judge_launch(plan: Plan, arm: Arm, launch: LaunchEnd, files: Mapping[str, by
         return PhaseResult(launch.state, detail, None, log)
     if launch.mask_ok is False:
         return PhaseResult("affinity_mismatch", _mask_words(launch), None, log)
-    if plan.instrument != "llama-bench":
-        return _other(plan, launch, files, log)
+    if plan.instrument != "llama-bench" or launch.phase == PERPLEXITY:
+        return _other(plan, launch, files, log, role)
     output = parse_bench(_text(files, f"{launch.phase}.out"))
     if output.state != OK:
         return PhaseResult(output.state, output.detail, None, log)
@@ -72,8 +73,13 @@ def _left_the_cpu(arm: Arm, result: BenchResult) -> bool:
     return asked and result.devices not in ("", "none")
 
 
-def _other(plan: Plan, launch: LaunchEnd, files: Mapping[str, bytes], log: EngineLog) -> PhaseResult:
-    """A launch of a program that is not llama-bench: a pattern's number, a text, or a perplexity series."""
+def _other(plan: Plan, launch: LaunchEnd, files: Mapping[str, bytes], log: EngineLog, role: str) -> PhaseResult:
+    """A launch of a program that is not llama-bench: a server's answer, a pattern's number, a text, a perplexity."""
+    if plan.instrument == INSTRUMENT:
+        answer = read_answer(plan, launch.phase, role, files.get(f"{launch.phase}.{ANSWER}", b""))
+        if isinstance(answer, tuple):
+            return PhaseResult(*answer, None, log)
+        return PhaseResult(OK, "", None, log, answer)
     stdout, stderr = _text(files, f"{launch.phase}.out"), _text(files, f"{launch.phase}.err")
     if plan.instrument == "command":
         found = read_pattern(stdout + stderr, plan.options or {})

@@ -10,11 +10,13 @@ from entity_tui.experiments.arms import Arm, PhaseSetting
 from entity_tui.experiments.counter_rows import counted
 from entity_tui.experiments.flatplan import Launch
 from entity_tui.experiments.plan import Plan
+from entity_tui.experiments.server_bench import INSTRUMENT, WARMUP_GENERATE, WARMUP_PROMPT, server_launches
 from entity_tui.records.schema import Phase
 from entity_tui.silicon.masks import format_mask
 
-WARMUP_PROMPT = 64
-WARMUP_GENERATE = 16
+PERPLEXITY = "perplexity"
+TEXT_OPTION = "text"
+"""The plan's option that names a text file on the device to read perplexity over."""
 
 
 def mask_text(mask: frozenset[int] | None) -> str | None:
@@ -89,6 +91,8 @@ def cell_launches(plan: Plan, arm: Arm, role: str) -> tuple[Launch, ...]:
         return (command_launch(plan, arm),)
     if plan.instrument == "equivalence":
         return equivalence_launches(plan, arm)
+    if plan.instrument == INSTRUMENT:
+        return server_launches(plan, arm, role)
     if plan.experiment == "sustained" and role != "warmup":
         return sustained_launches(plan, arm)
     if role == "warmup":
@@ -104,7 +108,33 @@ def cell_launches(plan: Plan, arm: Arm, role: str) -> tuple[Launch, ...]:
         found.append(
             bench_launch(plan, arm, Phase.DECODE, arm.decode, n_prompt=0, n_gen=generate, repetitions=repetitions)
         )
+    if TEXT_OPTION in (plan.options or {}):
+        found.append(perplexity_launch(plan, arm, int((plan.options or {})["chunks"])))
     return tuple(found)
+
+
+def perplexity_launch(plan: Plan, arm: Arm, chunks: int) -> Launch:
+    """llama-perplexity over the plan's text on the device, with the arm's own engine, decode threads and mask."""
+    options = plan.options or {}
+    folder = arm.engine_dir.rstrip("/") if arm.engine_dir else plan.engine.directory
+    argv = perplexity_argv(
+        f"{folder}/llama-perplexity" if arm.engine_dir else plan.engine.perplexity,
+        arm.model_path or plan.model.path,
+        options[TEXT_OPTION],
+        chunks=chunks,
+        threads=arm.decode.threads,
+        n_ctx=int(options["n_ctx"]),
+        flags=arm.flags,
+    )
+    return Launch(
+        phase=PERPLEXITY,
+        argv=argv,
+        threads=arm.decode.threads,
+        mask=mask_text(arm.decode.mask),
+        env=engine_env(folder, arm.env),
+        wall_limit_s=plan.limits.launch_s,
+        directory=folder,
+    )
 
 
 def sustained_launches(plan: Plan, arm: Arm) -> tuple[Launch, ...]:
@@ -121,26 +151,16 @@ def equivalence_launches(plan: Plan, arm: Arm) -> tuple[Launch, ...]:
     options = plan.options or {}
     prompt = options["prompt"] + (options["more"] if "more" in arm.marks else "")
     chunks = int(options["other_chunks" if "chunks" in arm.marks else "chunks"])
-    model = arm.model_path or plan.model.path
-    threads = arm.decode.threads
-    shared = {
-        "threads": threads,
-        "mask": mask_text(arm.decode.mask),
-        "env": engine_env(plan.engine.directory, arm.env),
-        "wall_limit_s": plan.limits.launch_s,
-        "directory": plan.engine.directory,
-    }
-    text = completion_argv(plan.engine.completion, model, prompt, n_gen=plan.n_gen, threads=threads, flags=arm.flags)
-    series = perplexity_argv(
-        plan.engine.perplexity,
-        model,
-        options["text"],
-        chunks=chunks,
-        threads=threads,
-        n_ctx=int(options["n_ctx"]),
+    series = perplexity_launch(plan, arm, chunks)
+    text = completion_argv(
+        plan.engine.completion,
+        arm.model_path or plan.model.path,
+        prompt,
+        n_gen=plan.n_gen,
+        threads=arm.decode.threads,
         flags=arm.flags,
     )
-    return (Launch(phase="text", argv=text, **shared), Launch(phase="perplexity", argv=series, **shared))  # type: ignore[arg-type]
+    return (replace(series, phase="text", argv=text), series)
 
 
 def command_lines(launches: Sequence[Launch]) -> tuple[str, ...]:

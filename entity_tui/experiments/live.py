@@ -145,6 +145,8 @@ class RunView:
     cells_planned: int = 0
     eta_s: float | None = None
     current: CurrentCell | None = None
+    rates_tok_s: tuple[tuple[float, float], ...] = ()
+    """(monotonic seconds here, decode speed over the second before) token by token; only a server streams one."""
     readback: str = ""
     """What the kernel last said about the masks: `4 of 4 threads on f0, as asked`."""
     factors: tuple[FactorRow, ...] = ()

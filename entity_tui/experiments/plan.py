@@ -201,5 +201,7 @@ def cell_key(plan: Plan, arm: Arm) -> str:
         "load": plan.load_mode,
         "options": plain(plan.options),
     }
+    if plan.instrument == "server":  # the keys of older runs stay what they are
+        parts["instrument"] = plan.instrument
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

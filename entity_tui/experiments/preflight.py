@@ -14,6 +14,7 @@ from entity_tui.engine.log_lines import classify, parse_log, used_gpu
 from entity_tui.errors import EntityError, GateRefused, Where
 from entity_tui.experiments.launches import mask_text
 from entity_tui.experiments.plan import Plan
+from entity_tui.experiments.server_bench import INSTRUMENT
 from entity_tui.experiments.states import exit_states, state
 from entity_tui.silicon.masks import parse_mask
 from entity_tui.transport.base import Transport
@@ -108,7 +109,7 @@ async def preflight(transport: Transport, plan: Plan, snapshot: Snapshot, facts:
         *static_checks(plan, snapshot, facts),
     ]
     started = Preflight(())
-    if plan.instrument == "llama-bench":
+    if plan.instrument in ("llama-bench", INSTRUMENT):
         started = await _engine_check(transport, plan)
         checks += started.checks
     return replace(started, checks=tuple(checks))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from entity_tui.device.facts import Facts
 from entity_tui.device.snapshot import Snapshot
@@ -22,6 +23,7 @@ from entity_tui.experiments.flatplan import (
 from entity_tui.experiments.launches import cell_launches
 from entity_tui.experiments.order import appended_block
 from entity_tui.experiments.plan import Gate, Plan, PlannedCell, cell_key
+from entity_tui.experiments.server_bench import ENDED_BY_US, INSTRUMENT, RUN_FOLDER
 from entity_tui.experiments.states import exit_states, states
 from entity_tui.silicon.masks import format_mask
 
@@ -146,13 +148,20 @@ def runner_plan(
     boot_id: str = "",
     cells: Sequence[RunnerCell] = (),
     recorder_cpu: int | None = None,
+    folder: str = "",
 ) -> RunnerPlan:
-    """The flat plan of a whole run. `recorder_cpu` puts the recorder on one CPU (the observer experiment does)."""
+    """The flat plan of a whole run. `recorder_cpu` puts the recorder on one CPU (the observer experiment does);
+    `folder` is the run's folder on the device, where a server finds its key."""
+    by_code = dict(exit_states())
+    todo = tuple(cells) or runner_cells(plan)
+    if plan.instrument == INSTRUMENT:
+        by_code[ENDED_BY_US] = "ok"
+        todo = tuple(_placed(cell, folder) for cell in todo)
     return RunnerPlan(
         session_id=session_id,
         plan_hash=plan.plan_hash,
         boot_id=boot_id or facts.identity.boot_id,
-        cells=tuple(cells) or runner_cells(plan),
+        cells=todo,
         gate=gate_plan(plan, snapshot, facts),
         nodes=sample_nodes(snapshot, facts),
         battery_min_pct=plan.limits.battery_pct,
@@ -161,7 +170,18 @@ def runner_plan(
         safety_status=plan.limits.safety_status,
         files=file_checks(plan),
         recorder_mask=None if recorder_cpu is None else format_mask({recorder_cpu}),
-        exit_states=exit_states(),
+        exit_states=by_code,
         stderr_states=stderr_states(),
         replace_states=tuple(name for name, found in states().items() if found.replace),
+    )
+
+
+def _placed(cell: RunnerCell, folder: str) -> RunnerCell:
+    """The cell with the run's folder filled into its command lines."""
+    return replace(
+        cell,
+        launches=tuple(
+            replace(launch, argv=tuple(word.replace(RUN_FOLDER, folder, 1) for word in launch.argv))
+            for launch in cell.launches
+        ),
     )

@@ -23,6 +23,8 @@ from entity_tui.experiments.preflight import Preflight, preflight, refuse
 from entity_tui.experiments.rebuild import stored_snapshot
 from entity_tui.experiments.render import runner_plan
 from entity_tui.experiments.resume import remaining
+from entity_tui.experiments.server_bench import INSTRUMENT
+from entity_tui.experiments.server_drive import leave_key
 from entity_tui.records.journal_events import Event, EventKind
 from entity_tui.records.run_directory import RunInfo
 from entity_tui.records.store import RunStore
@@ -100,7 +102,10 @@ async def run_plan(
     )
     run = store.create(info, plan=canonical(plan) + "\n", device=dumps(redact(snapshot)))
     run.write_file(PREFLIGHT_FILE, found.to_json())
-    await loop.start(transport, runner_plan(plan, snapshot, facts, session_id=info.session_id))
+    folder = loop.run_directory(transport, info.session_id)
+    if plan.instrument == INSTRUMENT:
+        await leave_key(transport, info.session_id)
+    await loop.start(transport, runner_plan(plan, snapshot, facts, session_id=info.session_id, folder=folder))
     await leave_plan(transport, info, plan, snapshot)
     return await Following(transport, plan, info, snapshot, facts, store, on_view).to_end()
 
@@ -141,6 +146,8 @@ async def resume(transport: Transport, store: RunStore, session_id: str, on_view
     flat = parse_plan((await transport.read(f"{loop.run_directory(transport, session_id)}/plan.flat")).decode())
     left = remaining(flat, events, seed=plan.seed)
     if left is not None:
+        if plan.instrument == INSTRUMENT:
+            await leave_key(transport, session_id)
         await loop.start(transport, left)
     runners = sum(1 for event in events if event.kind is EventKind.RUN_START) + (left is not None)
     return await Following(transport, plan, info, snapshot, read_facts(snapshot), store, on_view, runners).to_end()

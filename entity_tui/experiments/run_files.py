@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from entity_tui.experiments.server_bench import ANSWER
 from entity_tui.records.journal_events import CellEvent
 from entity_tui.records.run_directory import RunDirectory
 from entity_tui.transport.base import RemoteFileError, Transport
@@ -14,13 +15,19 @@ LARGEST_BYTES = 8_000_000
 AROUND = ("before.txt", "after.txt")
 
 
-def file_names(event: CellEvent) -> tuple[str, ...]:
-    """Every file the runner leaves for a cell: output, error and samples of each launch, and the looks around it."""
-    names = [f"{launch.phase}.{ending}" for launch in event.launches for ending in ("out", "err", "samples")]
+ENDINGS = ("out", "err", "samples")
+
+
+def file_names(event: CellEvent, more: Sequence[str] = ()) -> tuple[str, ...]:
+    """Every file the runner leaves for a cell: output, error and samples of each launch (and those ending in one of
+    `more`), and the looks around it."""
+    names = [f"{launch.phase}.{ending}" for launch in event.launches for ending in (*ENDINGS, *more)]
     return (*names, *AROUND) if event.launches else ()
 
 
-async def fetch_cell(transport: Transport, run_folder: str, event: CellEvent) -> dict[str, bytes]:
+async def fetch_cell(
+    transport: Transport, run_folder: str, event: CellEvent, more: Sequence[str] = ()
+) -> dict[str, bytes]:
     """The cell's files by name; one that the runner did not write is left out. Raises the transport's errors."""
     folder = f"{run_folder.rstrip('/')}/{event.directory}"
 
@@ -30,7 +37,7 @@ async def fetch_cell(transport: Transport, run_folder: str, event: CellEvent) ->
         except RemoteFileError:
             return name, None
 
-    found = await asyncio.gather(*(one(name) for name in file_names(event)))
+    found = await asyncio.gather(*(one(name) for name in file_names(event, more)))
     return {name: data for name, data in found if data is not None}
 
 
@@ -43,7 +50,7 @@ def keep_cell(run: RunDirectory, event: CellEvent, files: dict[str, bytes]) -> N
 def kept_cell(run: RunDirectory, event: CellEvent) -> dict[str, bytes] | None:
     """The files of a cell that were fetched before; None when none of them is here."""
     folder = run.path / event.directory
-    names = file_names(event)
+    names = file_names(event, (ANSWER,))
     if not event.directory or not folder.resolve().is_relative_to(run.path.resolve()):
         return None
     found = {name: (folder / name).read_bytes() for name in names if (folder / name).is_file()}

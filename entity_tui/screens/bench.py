@@ -23,6 +23,7 @@ from entity_tui.screens.run_values import (
     gate_values,
     phase_words,
     plan_rows,
+    rate_graph,
     run_progress,
     title_spans,
 )
@@ -140,6 +141,10 @@ class BenchScreen(RunScreen):
             panel.show(panel.value, self.before_first("Clocks and power of the open cell appear here."))
             return
         current = run.current
+        if run.rates_tok_s and current is not None and current.phase is CellPhase.DECODE and not run.finished:
+            panel.title = "Decode tok/s"
+            panel.show(rate_graph(run, self.span_s), hint="streamed by the server", subtitle=plain(current.arm))
+            return
         name = f"{plain(current.arm)}, {phase_words(run)}" if current is not None and not run.finished else "idle"
         quiet = current is not None and current.phase in (CellPhase.PREFILL, CellPhase.DECODE)
         value = power_graph(self.session, self.span_s * self.session.view.clock_factor, 0.0)

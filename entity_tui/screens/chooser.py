@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.widget import Widget
 
+from entity_tui.running import ON_A_SERVER
 from entity_tui.screens.frame_screen import FrameScreen
 from entity_tui.screens.keys import KEYS
 from entity_tui.screens.layout import SizeClass
@@ -18,6 +19,7 @@ from entity_tui.widgets.table import Column, Table, TableRow, TableValue
 EXPERIMENTS = (
     ("ablation", "which change makes this phone faster?", "bench", "b"),
     ("placement", "should threads be pinned here?", "placement", "p"),
+    (ON_A_SERVER, "the ablation as a chat meets it, on llama-server", "bench --instrument server", ""),
     ("compare", "is B better than A, on any axis?", "compare", ""),
     ("kernels", "what do the kernels earn?", "kernels", ""),
     ("sustained", "what is left after 2, 5, 10 minutes?", "sustained", ""),
@@ -25,10 +27,15 @@ EXPERIMENTS = (
     ("isa-ladder", "what is each CPU backend variant worth?", "isa-ladder", ""),
     ("backends", "CPU or GPU?", "backends", ""),
     ("equivalence", "does scheduling change the answer?", "equivalence", ""),
+    ("guard", "does backing off pay?", "guard", ""),
+    ("kv-restore", "what does a saved conversation save?", "kv-restore", ""),
     ("observer", "what does the instrument cost?", "observer", ""),
+    ("measure", "any other engine: argv, a pattern, a unit", "measure", ""),
 )
+STARTS = frozenset({"ablation", "placement", ON_A_SERVER})
+"""What `enter` starts; the others are commands."""
 COLUMNS = (
-    Column("name", "experiment", 12, gap=0),
+    Column("name", "experiment", 15, gap=0),
     Column("question", "question", 42, flexible=True, least=20),
     Column("command", "command", 26, gap=2),
     Column("key", "key", 4, drop=1),
@@ -36,7 +43,7 @@ COLUMNS = (
 
 
 class ChooserScreen(FrameScreen):
-    """A list of experiments. `enter` starts those with a key; `y` copies the command of the others."""
+    """A list of experiments. `enter` starts the default plans; `y` copies the command of the others."""
 
     title_words = "Experiments"
     question = "What can be measured, and with which command?"
@@ -63,12 +70,12 @@ class ChooserScreen(FrameScreen):
             TableRow(name, (name, question, f"entity-tui {command}", key))
             for name, question, command, key in EXPERIMENTS
         )
-        foot = (muted("enter starts those with a key; the others are commands: y copies the one under the cursor"),)
+        foot = (muted("enter starts the first three; the others are commands: y copies the one under the cursor"),)
         self.query_one("#experiments", Table).show(TableValue(COLUMNS, rows, foot))
 
     def tiny_lines(self, width: int) -> tuple[Line, ...]:
         """Names and questions."""
-        return tuple(line(f" {name:12}", question) for name, question, _, _ in EXPERIMENTS)
+        return tuple(line(f" {name:15} ", question) for name, question, _, _ in EXPERIMENTS)
 
     def _chosen(self) -> tuple[str, str, str, str] | None:
         key = self.query_one("#experiments", Table).cursor_key
@@ -83,11 +90,11 @@ class ChooserScreen(FrameScreen):
         return f"entity-tui {chosen[2]}" + (f" --device {spec}" if spec else "")
 
     def action_open(self) -> None:
-        """Start the experiment under the cursor, if it has a key."""
+        """Start the experiment under the cursor, if it has a default plan."""
         chosen = self._chosen()
         if chosen is None:
             return
-        if not chosen[3]:
+        if chosen[0] not in STARTS:
             self.entity.say(f"run it with: {self.copied_text()}  (y copies)")
             return
         self.app.pop_screen()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from entity_tui.device.cpu_lists import format_cpu_list, parse_mask
 from entity_tui.experiments.live import ArmRow, CellPhase, FactorRow, RunView
 from entity_tui.widgets.arms_table import ArmValue, progress_line
 from entity_tui.widgets.bars import progress
 from entity_tui.widgets.factor_bars import FactorValue
 from entity_tui.widgets.gates import GateValue
+from entity_tui.widgets.graph import Track
 from entity_tui.widgets.ink import Ink, Line, line, muted, width_of
 from entity_tui.widgets.numbers import celsius, duration, fixed, known
 from entity_tui.widgets.text import fold, plain
+from entity_tui.widgets.time_series import GraphValue
 
 
 def mask_words(mask: str) -> str:
@@ -18,6 +22,13 @@ def mask_words(mask: str) -> str:
     text = plain(mask)
     cpus = parse_mask(text)
     return (text if cpus is None else format_cpu_list(cpus)) or "—"
+
+
+def rate_graph(run: RunView, span_s: float) -> GraphValue:
+    """The decode speed a server streams, over the last second at each token."""
+    times, values = (np.array(part, dtype=np.float64) for part in zip(*run.rates_tok_s, strict=True))
+    track = Track("tok/s", times, values)
+    return GraphValue((track,), span_s, float(times[-1]), 1.0, digits=1, least=2.0, floor=0.0)
 
 
 def two(decode: str, prefill: str) -> str:

@@ -146,3 +146,19 @@ def test_another_engine_is_measured_by_its_own_command_line(here: tuple[str, ...
     directory = Path(json.loads(result.stdout)["directory"])
     found = [row for row in read_tidy_csv(directory / "rows.csv") if row.metric == "command_value"]
     assert [(row.value, row.unit) for row in found if row.role == "measure"] == [(12.5, "it/s")]
+
+
+@pytest.mark.long
+def test_several_sessions_of_one_plan_end_with_what_came_back(here: tuple[str, ...], tmp_path: Path) -> None:
+    mine = tmp_path / "arms.yaml"
+    mine.write_text(
+        "arms:\n  one: {threads: 1, cpus: '0'}\n  two: {threads: 1, cpus: '0', env: {NS: '60000000'}}\n"
+        "comparisons:\n  - {baseline: one, treatment: two, axis: flags}\n"
+    )
+    words = ("bench", *here, "--arms", str(mine), "--preset", "overnight", "--blocks", "2", "--prompt", "0", *GATE)
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    (sentence,) = [line for line in result.output.splitlines() if "of 3 sessions" in line]
+    assert "one→two" in sentence
+    told = [json.loads(line) for line in run(*words, "--jsonl").stdout.splitlines()]
+    assert [line["sentence"].count("of 3 sessions") for line in told if line["event"] == "replication"] == [1]

@@ -124,10 +124,10 @@ def test_a_pattern_without_exactly_one_group_is_refused(pattern: str) -> None:
 async def test_the_real_engine_answers_the_same_with_two_thread_counts(
     x86_engine: Path, smollm2: Path, tmp_path: Path
 ) -> None:
-    from entity_tui.commands.equivalence import put_text
+    from entity_tui.commands.equivalence import study_text_on
 
     async with on_this_computer(x86_engine, smollm2, tmp_path) as bench:
-        path = await put_text(bench.transport)
+        path = await study_text_on(bench.transport)
         choices = Choices(**{**SHORT, "n_gen": 12})
         plan = equivalence_plan(bench.ready.setting, choices, path, chunks=6)
         result = await bench.run(plan)

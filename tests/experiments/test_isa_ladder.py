@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from entity_tui.commands.equivalence import study_text_on
 from entity_tui.device.isa import IsaFeatures, from_names
 from entity_tui.experiments.build import Choices
 from entity_tui.experiments.isa_ladder import Rung, RungResult, climb, ladder_plan, predictions, stage
@@ -64,7 +65,7 @@ def test_each_rung_is_predicted_from_the_features_of_this_cpu() -> None:
 def test_a_rung_that_contradicts_the_prediction_is_a_finding(
     outcome: Rung, loaded: str, predicted: bool, words: str
 ) -> None:
-    rung = RungResult("v", outcome, None, None, loaded, predicted)
+    rung = RungResult("v", outcome, None, None, None, loaded, predicted)
     assert words in rung.finding
     assert bool(rung.finding) == bool(words)
 
@@ -90,7 +91,8 @@ async def test_the_ladder_of_a_real_engine_ends_where_its_loader_does(
     async with on_phone(phone, adb_server, tmp_path / "runs", model=smollm2) as bench:
         folder = await stage(bench.transport, bench.ready.setting.engine)
         choices = Choices(**{**SHORT, "n_prompt": 16, "n_gen": 8, "blocks": 1})
-        plan = ladder_plan(bench.ready.setting, choices, folder, threads="1")
+        text = await study_text_on(bench.transport)
+        plan = ladder_plan(bench.ready.setting, choices, folder, threads="1", text=text, chunks=1)
         result = await bench.run(plan)
         rungs = climb(plan, result.rows, bench.ready.facts)
     assert len(rungs) == 7
@@ -98,6 +100,9 @@ async def test_the_ladder_of_a_real_engine_ends_where_its_loader_does(
         assert rung.outcome in (Rung.MEASURED, Rung.NOT_SUPPORTED), rung
         assert rung.predicted == (rung.outcome is Rung.MEASURED), rung
         assert rung.finding == ""
+        # All rungs read the same text with the same weights: they agree but for rounding, and none is empty.
+        assert (rung.perplexity is not None) == (rung.outcome is Rung.MEASURED)
+        assert rung.perplexity is None or rung.perplexity == pytest.approx(rungs[0].perplexity, rel=0.02)
     climbed = [rung.variant for rung in rungs if rung.outcome is Rung.MEASURED]
     scores = {arm.arm_id: place for place, arm in enumerate(plan.arms)}
     assert max(climbed, key=lambda name: scores[name]) == oracle(cpu)
