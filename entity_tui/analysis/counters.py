@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from entity_tui.digits import whole
+
 CYCLES = "cpu-cycles"
 INSTRUCTIONS = "instructions"
 STALL_BACKEND = "raw-stall-backend"
@@ -109,7 +111,7 @@ def _take(match: re.Match[str], first_column: str, counts: list[Count], missing:
     except ValueError:
         return
     share = _SHARE.findall(match["note"] or "")
-    cpu = int(lead[0]) if first_column == "cpu" and lead and lead[0].isdigit() else None
+    cpu = whole(lead[0]) if first_column == "cpu" and lead else None
     counts.append(Count(event, value, cpu, min((float(part) / 100.0 for part in share), default=1.0)))
 
 

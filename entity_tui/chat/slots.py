@@ -13,6 +13,7 @@ import time
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from entity_tui.digits import whole
 from entity_tui.engine.server import LlamaServer, ServerFailed
 from entity_tui.transport.base import RemoteFileError, Transport
 
@@ -157,9 +158,8 @@ class Slots:
         """(bytes, sha256) of a file as the device has it."""
         found = await self._transport.script(HASH, args=(f"{self.folder}/{name}",), timeout_s=120.0)
         words = found.text.split()
-        if not found.ok or len(words) < 2 or not words[0].isdigit():
-            return None
-        return int(words[0]), words[1].lower()
+        size = whole(words[0]) if found.ok and len(words) >= 2 else None
+        return None if size is None else (size, words[1].lower())
 
     async def _remove(self, name: str) -> None:
         await self._transport.script('rm -f "$1/$2"', args=(self.folder, name))

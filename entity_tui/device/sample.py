@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from entity_tui.device.numbers import decimal
 from entity_tui.device.probe_text import outcome_of
 from entity_tui.device.snapshot import Outcome, Reading
+from entity_tui.digits import whole
 
 SAMPLER_VERSION = 1
 """Version of the sampler's line protocol."""
@@ -222,7 +224,8 @@ def parse_cpu_times(stat: str) -> Mapping[int, CpuTimes]:
     times: dict[int, CpuTimes] = {}
     for line in stat.splitlines():
         name, _, rest = line.partition(" ")
-        if not name.startswith("cpu") or not name[3:].isdigit():
+        cpu = whole(name[3:]) if name.startswith("cpu") else None
+        if cpu is None or cpu < 0:
             continue
         values = [_integer(word) for word in rest.split()]
         if len(values) < 4 or any(value is None or value < 0 for value in values):
@@ -231,7 +234,7 @@ def parse_cpu_times(stat: str) -> Mapping[int, CpuTimes]:
         ticks = [value or 0 for value in values[:8]]
         total = sum(ticks)
         idle = ticks[3] + (ticks[4] if len(ticks) > 4 else 0)
-        times[int(name[3:])] = CpuTimes(busy=total - idle, total=total)
+        times[cpu] = CpuTimes(busy=total - idle, total=total)
     return MappingProxyType(times)
 
 
@@ -257,13 +260,9 @@ def _named(values: Mapping[str, str], prefix: str) -> Mapping[str, int | None]:
 
 
 def _integer(text: str) -> int | None:
-    text = text.strip()
-    digits = text.removeprefix("-")
-    return int(text) if digits.isascii() and digits.isdigit() else None
+    return whole(text.strip())
 
 
 def _decimal(text: str) -> float | None:
-    whole, _, part = text.strip().partition(".")
-    if whole.isascii() and whole.isdigit() and (not part or (part.isascii() and part.isdigit())):
-        return float(text)
-    return None
+    value = decimal(text)
+    return value if value is not None and value >= 0 else None

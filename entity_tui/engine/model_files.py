@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from entity_tui.digits import whole
 from entity_tui.models.census import Census, census, merge_parts
 from entity_tui.models.header import GgufHeader, read_header, read_header_async
 from entity_tui.models.on_device import ModelFile, find_models
@@ -78,10 +79,10 @@ async def remote_size(transport: Transport, path: str) -> int:
     """Bytes of a file on the device. Raises RemoteFileError when it cannot be read."""
     asked = 'stat -L -c %s "$1" 2>/dev/null || stat -L -f %z "$1" 2>/dev/null || { [ -r "$1" ] && wc -c <"$1"; }'
     done = await transport.script(asked, args=(path,))
-    text = done.text.strip()
-    if not text.isdigit():
+    size = whole(done.text.strip())
+    if size is None:
         raise RemoteFileError(f"Cannot read {path} on the device.", detail=done.error_text.strip()[-300:])
-    return int(text)
+    return size
 
 
 def _merged(headers: Sequence[GgufHeader]) -> Census:

@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
+from entity_tui.digits import whole
 from entity_tui.engine.server_log import StartLog, explain_failure, read_start_log
 from entity_tui.engine.server_plan import ServerPlan, server_argv
 from entity_tui.errors import EntityError, Where
@@ -327,7 +328,7 @@ class LlamaServer:
         if self.status is None:
             return None, None
         words = (await self.transport.script(MEMORY, args=(str(self.status.job.pid),))).text.split()
-        found = [int(word) * 1024 if word.isdigit() else None for word in words[:2]]
+        found = [None if (size := whole(word)) is None else size * 1024 for word in words[:2]]
         return (found[0], found[1]) if len(found) == 2 else (None, None)
 
     async def why_ended(self) -> ServerFailed | None:

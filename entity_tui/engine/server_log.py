@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from entity_tui.engine.log_lines import parse_log
 
-_LISTENING = re.compile(r"listening on http://127\.0\.0\.1:(\d+)")
+_LISTENING = re.compile(r"listening on http://127\.0\.0\.1:(\d{1,5})\b")
 _KV = re.compile(r"(?:KV|kv).*?size =\s+([\d.]+) MiB")
-_SLOT = re.compile(r"n_ctx_slot = (\d+)")
+_SLOT = re.compile(r"n_ctx_slot = (\d{1,12})\b")
 _PREFIX = re.compile(r"^\d+\.\d\d\.\d{3}\.\d{3} ([IWED]) ?")
 
 

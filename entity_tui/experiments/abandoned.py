@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from entity_tui.digits import whole
 from entity_tui.experiments.plan import Plan
 from entity_tui.records.journal_events import CellEvent, Event, EventKind
 
@@ -13,9 +14,9 @@ def open_blocks(plan: Plan, events: Sequence[Event]) -> frozenset[int]:
     arms = {arm.arm_id for arm in plan.runnable}
     begun: dict[int, set[str]] = {}
     for event in events:
-        block = event.fields.get("block", "")
-        if event.kind is EventKind.CELL_START and block.isdigit() and int(block):
-            begun.setdefault(int(block), set())
+        block = whole(event.fields.get("block"))
+        if event.kind is EventKind.CELL_START and block:
+            begun.setdefault(block, set())
         elif isinstance(event, CellEvent) and event.block:
             begun.setdefault(event.block, set()).add(event.arm)
     return frozenset(block for block, ended in begun.items() if not arms <= ended)

@@ -160,7 +160,12 @@ def assemble(design: Design, setting: Setting, choices: Choices) -> Plan:
     )
     cells = _order(design, running, blocks, seed, fixed=choices.fixed_order)
     if choices.server:
-        refuse_server(design.experiment, setting.engine.server, choices.options.get("counters", ""))
+        refuse_server(
+            design.experiment,
+            setting.engine.server,
+            counters=bool(choices.options.get("counters")),
+            energy=choices.energy,
+        )
     n_prompt = 512 if choices.n_prompt is None else choices.n_prompt
     plan = Plan(
         experiment=design.experiment,

@@ -15,6 +15,7 @@ from entity_tui.device.facts import Facts
 from entity_tui.device.numbers import integer
 from entity_tui.device.power_units import assume_unit, voltage_mv, watts
 from entity_tui.device.snapshot import Snapshot
+from entity_tui.digits import whole
 from entity_tui.experiments.flatplan import SampleNode
 from entity_tui.experiments.holes import longest_hole
 from entity_tui.experiments.render import BATTERY, sample_nodes
@@ -53,8 +54,9 @@ class GaugeReading:
         caps: dict[str, int] = {}
         for node in nodes:
             reading = snapshot.file(node.path.replace("scaling_cur_freq", "scaling_max_freq"))
-            if node.name.startswith(CLOCK_PREFIX) and reading.ok and reading.text.strip().isdigit():
-                caps[node.name] = int(reading.text.strip())
+            khz = whole(reading.text.strip()) if node.name.startswith(CLOCK_PREFIX) and reading.ok else None
+            if khz is not None:
+                caps[node.name] = khz
         battery = facts.battery
         return cls(
             nodes=tuple(node.name for node in nodes),

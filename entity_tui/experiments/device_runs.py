@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from entity_tui.digits import whole
 from entity_tui.errors import UsageError
 from entity_tui.records.journal import Event, EventKind, JournalReader, JournalVersionError
 from entity_tui.transport.base import Job, Transport
@@ -80,9 +81,12 @@ async def runs_on(transport: Transport) -> tuple[RunOnDevice, ...]:
 async def _holder(transport: Transport, owner: str) -> tuple[str, Job] | None:
     """Session and process that hold the lock, if that process lives."""
     words = owner.split()
-    if len(words) != 4 or not words[1].isdigit() or not words[2].isdigit():
+    if len(words) != 4:
         return None
-    job = Job(words[0], int(words[1]), int(words[2]))
+    pid, begun = whole(words[1]), whole(words[2])
+    if pid is None or begun is None:
+        return None
+    job = Job(words[0], pid, begun)
     return (words[3], job) if await transport.alive(job) else None
 
 
@@ -108,10 +112,10 @@ def runner_job(event: Event) -> Job | None:
     """The process a `run_start` line names; None for any other line."""
     if event.kind is not EventKind.RUN_START:
         return None
-    pid, begun = event.fields.get("pid", ""), event.fields.get("start", "")
-    if not pid.isdigit() or not begun.isdigit():
+    pid, begun = whole(event.fields.get("pid")), whole(event.fields.get("start"))
+    if pid is None or begun is None:
         return None
-    return Job(event.fields.get("boot_id", ""), int(pid), int(begun))
+    return Job(event.fields.get("boot_id", ""), pid, begun)
 
 
 async def running(transport: Transport) -> RunOnDevice | None:

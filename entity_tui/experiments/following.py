@@ -116,7 +116,9 @@ class Following:
             progress.log(str(error), "error")
         finally:
             if driver is not None:
-                await driver.close()
+                await driver.leave()
+        if driver is not None:
+            await driver.end()
         await self._keep_journal(folder)
         return self._finish(progress, end)
 

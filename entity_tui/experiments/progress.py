@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from entity_tui.analysis.session import SessionAnalysis
+from entity_tui.digits import whole
 from entity_tui.errors import EntityError
 from entity_tui.experiments.estimate import Estimate
 from entity_tui.experiments.live import CellPhase, CurrentCell, GateLine, RunLog, RunView
@@ -118,8 +119,8 @@ class RunProgress:
         planned = self._cell(event)
         fields = event.fields
         arm = fields.get("arm") or (planned.arm if planned else "")
-        block = int(fields.get("block") or (planned.block if planned else 0))
-        position = int(fields.get("pos") or (planned.position if planned else 0))
+        block = whole(fields.get("block")) or (planned.block if planned else 0)
+        position = whole(fields.get("pos")) or (planned.position if planned else 0)
         self._cell_began_s = event.t_boot_s
         current = CurrentCell(
             arm=arm,

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from entity_tui.device.facts import Facts
 from entity_tui.device.snapshot import Snapshot
+from entity_tui.digits import whole
 from entity_tui.engine.log_lines import stderr_states
 from entity_tui.experiments.flatplan import (
     MAX_NODES,
@@ -64,8 +65,8 @@ def clock_caps(snapshot: Snapshot) -> tuple[ClockCap, ...]:
     """Every `scaling_max_freq` the first probe could read, at its value then."""
     caps: dict[str, int] = {}
     for path, reading in sorted(snapshot.files.items()):
-        if path.endswith("/scaling_max_freq") and reading.ok and reading.text.strip().isdigit():
-            caps[path] = int(reading.text.strip())
+        if path.endswith("/scaling_max_freq") and reading.ok and (khz := whole(reading.text.strip())) is not None:
+            caps[path] = khz
     policies = {path for path in caps if "/policy" in path}
     return tuple(ClockCap(path, khz) for path, khz in caps.items() if not policies or path in policies)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from entity_tui.digits import whole
 from entity_tui.experiments.flatplan import RunnerCell, RunnerPlan
 from entity_tui.records.journal import CellEvent, Event, EventKind
 
@@ -61,8 +62,8 @@ def _fresh_block(block: int, whole: Sequence[RunnerCell], number: int, seed: int
 
 def _activated(events: Sequence[Event]) -> set[int]:
     """Spare blocks that were put to use."""
-    blocks = (event.fields.get("block", "") for event in events if event.kind is EventKind.RESERVE)
-    return {int(block) for block in blocks if block.isdigit()}
+    blocks = (whole(event.fields.get("block")) for event in events if event.kind is EventKind.RESERVE)
+    return {block for block in blocks if block is not None}
 
 
 def _open_block(plan: RunnerPlan, done: frozenset[int], started: set[int | None]) -> int | None:

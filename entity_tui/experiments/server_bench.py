@@ -40,16 +40,19 @@ NOTE = (
 )
 
 
-def refuse_server(experiment: str, server: str, counters: str) -> None:
+def refuse_server(experiment: str, server: str, *, counters: bool, energy: bool) -> None:
     """Raise UsageError where a plan cannot be measured on a server."""
     if experiment not in EXPERIMENTS:
         raise UsageError(
-            f"{experiment} cannot be measured on a server", fix=f"--instrument server serves {', '.join(EXPERIMENTS)}"
+            f"{experiment} cannot be measured on a server",
+            fix=f"--instrument server serves {', '.join(sorted(EXPERIMENTS))}",
         )
     if not server:
         raise UsageError("this engine has no llama-server", fix="use a whole release of llama.cpp")
     if counters:
         raise UsageError("--counters counts a program from start to end", fix="leave out --instrument server")
+    if energy:
+        raise UsageError("a server also stands idle, so it has no energy", fix="leave out --instrument server")
 
 
 def asked_tokens(plan: Plan, phase: str, role: str) -> tuple[int, int]:

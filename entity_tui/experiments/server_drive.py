@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 POLL_S = 0.1
 TERM = 15
 REFUSAL_CHARS = 500
+LOG_BYTES = 1 << 20
+"""The port stands in the first lines of a server's log, whatever follows."""
 
 _KEY = 'umask 077; mkdir -p "$1/slots" && cat > "$1/key"'
 """Over standard input: a key on a command line shows in `ps`."""
@@ -58,7 +60,7 @@ class ServerDriver:
         self._plan = plan
         self._folder = run_directory(transport, session_id)
         self._on_rate = on_rate
-        self._roles = {number: cell.role for number, cell in enumerate(plan.cells, start=1)}
+        self._role = str(Role.MEASURE)
         self._boot_id = ""
         self._task: asyncio.Task[None] | None = None
 
@@ -66,6 +68,8 @@ class ServerDriver:
         """Take in one journal event, old or new: a launch that has ended already is left alone."""
         if event.kind is EventKind.RUN_START:
             self._boot_id = event.fields.get("boot_id", "")
+        elif event.kind is EventKind.CELL_START:
+            self._role = event.fields.get("role", str(Role.MEASURE))
         elif isinstance(event, LaunchEnd):
             self._let_go()
         elif event.kind is EventKind.LAUNCH and (started := self._started(event)) is not None:
@@ -77,20 +81,23 @@ class ServerDriver:
         if pid is None or start is None:
             return None
         folder = f"{self._folder}/cells/{event.cell}.{event.attempt}.tmp"
-        role = self._roles.get(event.cell or 0, str(Role.MEASURE))
-        return _Started(folder, event.fields.get("phase", ""), role, Job(self._boot_id, pid, start))
+        return _Started(folder, event.fields.get("phase", ""), self._role, Job(self._boot_id, pid, start))
 
     def _let_go(self) -> None:
         if self._task is not None:
             self._task.cancel()
         self._task = None
 
-    async def close(self) -> None:
-        """Leave a request that is still open, and take the key away."""
+    async def leave(self) -> None:
+        """Leave a request that is still open; whoever follows the run next asks again."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+
+    async def end(self) -> None:
+        """The run is over: take its key away."""
+        await self.leave()
         try:
             await self._transport.run(["rm", "-rf", f"{self._folder}/key", f"{self._folder}/slots"])
         except TransportError:
@@ -100,8 +107,8 @@ class ServerDriver:
         """One launch: wait until it listens, ask, write down the answer, end it. A lost link is waited for."""
         try:
             answer = await patiently(self._transport, lambda: self._ask(started), None)
-        except TransportError as error:
-            answer = {"error": str(error)}
+        except (TransportError, ValueError, KeyError, TypeError) as error:
+            answer = {"error": f"{type(error).__name__}: {error}"[:REFUSAL_CHARS]}
         if answer is None:
             return  # it ended before it listened: the runner names the reason from its log
         data = json.dumps(answer, separators=(",", ":")).encode()
@@ -135,7 +142,8 @@ class ServerDriver:
     async def _listening(self, started: _Started) -> int | None:
         while True:
             try:
-                text = (await self._transport.read(f"{started.folder}/{started.phase}.err")).decode("utf-8", "replace")
+                path = f"{started.folder}/{started.phase}.err"
+                text = (await self._transport.read(path, limit=LOG_BYTES)).decode("utf-8", "replace")
             except RemoteFileError:
                 return None
             if (port := read_start_log(text).port) is not None:
@@ -148,6 +156,8 @@ class ServerDriver:
         if told.status_code != 200:
             return {"error": told.text[:REFUSAL_CHARS]}
         ids = told.json()["tokens"]
+        if not isinstance(ids, list) or not ids:
+            return {"error": "the server made no tokens of a text"}
         body = {
             "prompt": (ids * (prompt // len(ids) + 1))[:prompt],
             "n_predict": generate + FIRST,
@@ -168,7 +178,7 @@ class ServerDriver:
                     if "error" in event:
                         return {"error": json.dumps(event["error"])[:REFUSAL_CHARS]}
                     last = event
-                    if event.get("content") or event.get("tokens"):
+                    if (event.get("content") or event.get("tokens")) and len(arrivals) < generate + FIRST:
                         arrivals.append(time.monotonic() - began)
                         self._tell(arrivals)
         return {

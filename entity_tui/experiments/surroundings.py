@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from entity_tui.device.facts import Facts, read_facts
 from entity_tui.device.probe_text import parse_probe
 from entity_tui.device.snapshot import Snapshot
+from entity_tui.digits import whole
 from entity_tui.records.journal_events import CellEvent, LaunchEnd
 
 LOOK_NONCE = "cell"
@@ -93,7 +94,7 @@ def _busy_ticks(snapshot: Snapshot) -> int | None:
     for line in snapshot.file("/proc/stat").text.splitlines():
         words = line.split()
         if words and words[0] == "cpu" and len(words) > 8:
-            numbers = [int(word) for word in words[1:9] if word.isdigit()]
+            numbers = [number for word in words[1:9] if (number := whole(word)) is not None]
             return sum(numbers) - numbers[3] - numbers[4] if len(numbers) == 8 else None
     return None
 
@@ -129,9 +130,9 @@ def _own_ticks(launch: LaunchEnd) -> float:
 
 def _clock_caps(snapshot: Snapshot) -> Mapping[str, int]:
     return {
-        path: int(reading.text.strip())
+        path: khz
         for path, reading in snapshot.files.items()
-        if path.endswith("/scaling_max_freq") and reading.ok and reading.text.strip().isdigit()
+        if path.endswith("/scaling_max_freq") and reading.ok and (khz := whole(reading.text.strip())) is not None
     }
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from entity_tui.digits import whole
+
 FIND_MODELS_SCRIPT = r"""
 # $1 = our own root. Prints "size mtime path" of each *.gguf, by globs of a bounded depth.
 root=$1
@@ -74,13 +76,13 @@ def parse_models(lines: Iterable[str]) -> tuple[ModelFile, ...]:
     found: list[ModelFile] = []
     for line in lines:
         parts = line.rstrip("\n").split(" ", 3)
-        if len(parts) != 4 or parts[0] != "model" or not parts[1].isdigit() or _CONTROL.search(parts[3]):
+        size = whole(parts[1]) if len(parts) == 4 and parts[0] == "model" else None
+        if size is None or _CONTROL.search(parts[3]):
             continue
         path = parts[3]
         if not path.startswith("/"):
             continue
-        mtime = int(parts[2]) if parts[2].isdigit() else 0
-        found.append(ModelFile(path, int(parts[1]), path.rsplit("/", 1)[-1], mtime))
+        found.append(ModelFile(path, size, path.rsplit("/", 1)[-1], whole(parts[2]) or 0))
     return tuple(found)
 
 

@@ -23,11 +23,11 @@ def write_whole(path: Path, content: str | bytes) -> None:
     data = content.encode("utf-8") if isinstance(content, str) else content
     temporary = ""
     try:
-        path = path.resolve()
         if path.exists() and not path.is_file() and not path.is_dir():
             with path.open("wb") as device:
                 device.write(data)
             return
+        path = path.resolve()
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = str(path.parent / f".{path.name}.{secrets.token_hex(6)}")
         with open(temporary, "xb") as stream:

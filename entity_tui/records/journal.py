@@ -6,6 +6,7 @@ that a dying runner or a full disk cut short, even when the next runner wrote on
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -41,6 +42,9 @@ JOURNAL_VERSION = 1
 
 _KINDS = {kind.value: kind for kind in EventKind}
 _OUTCOMES = {outcome.value: outcome for outcome in GateOutcome}
+
+
+_DECIMAL = re.compile(r"-?(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})\Z")
 
 
 class JournalVersionError(EntityError):
@@ -111,10 +115,10 @@ def parse_line(line: str) -> Event | None:
     if not line.endswith(" ;"):
         return None
     parts = line[:-2].split(" ", 3)
-    if len(parts) < 3 or not parts[0].isdigit() or parts[2] not in _KINDS:
+    if len(parts) < 3 or parts[2] not in _KINDS:
         return None
-    t_boot_s = _number(parts[1])
-    if t_boot_s is None:
+    sequence, t_boot_s = whole_number(parts[0]), _number(parts[1])
+    if sequence is None or sequence < 0 or t_boot_s is None:
         return None
     body, _, detail = (" " + parts[3] if len(parts) > 3 else "").partition(" detail=")
     fields: dict[str, str] = {}
@@ -122,7 +126,7 @@ def parse_line(line: str) -> Event | None:
         key, equals, value = word.partition("=")
         if equals:
             fields[key] = value
-    return Event(int(parts[0]), t_boot_s, _KINDS[parts[2]], MappingProxyType(fields), detail.strip())
+    return Event(sequence, t_boot_s, _KINDS[parts[2]], MappingProxyType(fields), detail.strip())
 
 
 def _gate(event: Event) -> GateEvent:
@@ -198,13 +202,16 @@ def _threads(text: str) -> tuple[ThreadReadback, ...]:
     found = []
     for entry in _word(text).split(","):
         parts = entry.split(":")
-        if len(parts) != 6 or not parts[0].isdigit() or not parts[2].isdigit():
+        if len(parts) != 6:
+            continue
+        tid, ticks = whole_number(parts[0]), whole_number(parts[2])
+        if tid is None or ticks is None:
             continue
         found.append(
             ThreadReadback(
-                tid=int(parts[0]),
+                tid=tid,
                 mask=parts[1],
-                cpu_ticks=int(parts[2]),
+                cpu_ticks=ticks,
                 grew=parts[3] == "1",
                 last_cpu=whole_number(parts[4]),
                 migrations=whole_number(parts[5]),
@@ -215,7 +222,8 @@ def _threads(text: str) -> tuple[ThreadReadback, ...]:
 
 def _ticks_by_cpu(text: str) -> Mapping[int, int]:
     pairs = (entry.split(":") for entry in _word(text).split(",") if entry.count(":") == 1)
-    return MappingProxyType({int(cpu): int(ticks) for cpu, ticks in pairs if cpu.isdigit() and ticks.isdigit()})
+    read = ((whole_number(cpu), whole_number(ticks)) for cpu, ticks in pairs)
+    return MappingProxyType({cpu: ticks for cpu, ticks in read if cpu is not None and ticks is not None})
 
 
 def _word(text: str | None) -> str:
@@ -225,5 +233,4 @@ def _word(text: str | None) -> str:
 def _number(text: str | None) -> float | None:
     if text is None:
         return None
-    digits = text.removeprefix("-").replace(".", "", 1)
-    return float(text) if digits.isascii() and digits.isdigit() else None
+    return float(text) if _DECIMAL.match(text) else None

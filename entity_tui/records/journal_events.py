@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
+from entity_tui.digits import whole
+
 
 class GateOutcome(StrEnum):
     """How the wait before a cell ended."""
@@ -134,5 +136,4 @@ class CellEvent(Event):
 
 def whole_number(text: str | None) -> int | None:
     """The integer a field holds; None for a missing field, for `-` and for anything else."""
-    digits = (text or "").removeprefix("-")
-    return int(text or "") if digits.isascii() and digits.isdigit() else None
+    return whole(text)

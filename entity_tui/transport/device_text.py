@@ -6,6 +6,8 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from entity_tui.digits import whole
+
 _HASH = re.compile(r"\b([0-9a-fA-F]{64})\b")
 _DF_ROW = re.compile(r"(\d+)\s+(\d+)\s+(-?\d+)\s+(\d+%|-)\s+\S")
 
@@ -24,16 +26,16 @@ def parse_sha256(text: str) -> str | None:
 def parse_df_free_bytes(text: str) -> int | None:
     """Free bytes of the last row of `df -k`, whatever the width of the device column; None when unreadable."""
     rows = _DF_ROW.findall(text)
-    return max(0, int(rows[-1][2])) * 1024 if rows else None
+    free = whole(rows[-1][2]) if rows else None
+    return None if free is None else max(0, free) * 1024
 
 
 def parse_stat(text: str) -> tuple[str, int] | None:
     """(state letter, start time in clock ticks) of a /proc/PID/stat line; the name in it may hold anything."""
     _, found, rest = text.rpartition(")")
     fields = rest.split()
-    if not found or len(fields) < 20 or not fields[19].isdigit():
-        return None
-    return fields[0], int(fields[19])
+    started = whole(fields[19]) if found and len(fields) >= 20 else None
+    return None if started is None else (fields[0], started)
 
 
 def parse_launch_context(cgroup: str) -> str:

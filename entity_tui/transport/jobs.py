@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from entity_tui.digits import whole
 from entity_tui.transport.base import Job
 from entity_tui.transport.device_text import parse_stat
 
@@ -93,10 +94,11 @@ def fields(text: str) -> dict[str, str]:
 def parse_spawned(text: str) -> Job | None:
     """The identity a spawn printed; None when no pid came. A process that ended at once has start time 0."""
     values = fields(text)
-    if not values.get("pid", "").isdigit():
+    pid = whole(values.get("pid"))
+    if pid is None:
         return None
     stat = parse_stat(values.get("stat", ""))
-    return Job(boot_id=values.get("boot", ""), pid=int(values["pid"]), start_time_ticks=stat[1] if stat else 0)
+    return Job(boot_id=values.get("boot", ""), pid=pid, start_time_ticks=stat[1] if stat else 0)
 
 
 def is_alive(text: str, job: Job) -> bool:

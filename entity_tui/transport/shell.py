@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
 
+from entity_tui.digits import whole
 from entity_tui.transport import jobs, relay, transfer
 from entity_tui.transport.base import (
     Completed,
@@ -110,7 +111,7 @@ class ShellTransport(Transport):
         values = jobs.fields(result.text)
         self.boot_id = values.get("boot", "")
         self.home = values.get("home", "")
-        self.uid = int(values["uid"]) if values.get("uid", "").isdigit() else None
+        self.uid = whole(values.get("uid"))
         cgroup = [line[len("cgroup") :] for line in result.text.splitlines() if line.startswith("cgroup")]
         self.launch_context = parse_launch_context("\n".join(cgroup))
 

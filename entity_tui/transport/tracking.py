@@ -9,6 +9,7 @@ from collections import deque
 from enum import Enum
 from typing import Protocol
 
+from entity_tui.digits import whole
 from entity_tui.transport import jobs
 from entity_tui.transport.base import TransportError
 from entity_tui.transport.channel import STDERR_TAIL_BYTES, Channel, Output, Piece, PieceKind, collect
@@ -125,8 +126,7 @@ class AnnouncedChannel(MarkedChannel):
                 return Piece(PieceKind.STDERR)
             rest, self._head = bytes(self._head), None
             return Piece(PieceKind.STDERR, rest)
-        number = bytes(self._head[at + len(self._mark) : end]).strip()
-        self._pid = int(number) if number.isdigit() else None
+        self._pid = whole(self._head[at + len(self._mark) : end].decode("ascii", "replace").strip())
         rest = bytes(self._head[:at] + self._head[end + 1 :])
         self._head = None
         return Piece(PieceKind.STDERR, rest)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from entity_tui.checksum import file_sha256
+from entity_tui.digits import whole
 from entity_tui.errors import Where
 from entity_tui.transport.base import (
     LinkLost,
@@ -189,8 +190,7 @@ async def _push_once(
         except TimeoutError as error:
             raise LinkLost(f"The device did not answer a push within {STALL_TIMEOUT_S:g} s") from error
         first, _, df_text = told.partition("\n")
-        number = first.removeprefix("size").strip()
-        there = int(number) if number.isdigit() else 0
+        there = whole(first.removeprefix("size").strip()) or 0
         if there > size:
             there = 0
         free = parse_df_free_bytes(df_text)
@@ -273,9 +273,9 @@ async def pull(
         raise TransportError(f"{local} is not a file", fix="Name a file to write to.", where=Where.HOST)
     asked = await transport.script(LENGTH, args=[remote])
     numbers = asked.text.split()
-    if not asked.ok or not numbers or not numbers[0].isdigit():
+    size = whole(numbers[0]) if asked.ok and numbers else None
+    if size is None:
         raise _fail(f"Cannot read {remote!r} on the device", asked.error_text)
-    size = int(numbers[0])
     key = hashlib.sha256(f"{transport.spec}:{remote}:{' '.join(numbers)}".encode()).hexdigest()[:16]
     temporary = local.with_name(f".{local.name[:160]}.{key}.part")
     began = time.monotonic()

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from entity_tui.experiments.adopt import adopt
 from entity_tui.experiments.plan import Plan
+from entity_tui.experiments.run import collect
 from entity_tui.records.schema import Metric, Row
+from entity_tui.records.store import RunStore
 from entity_tui.sim.launch import DemoPhone
 from entity_tui.transport.adb_host import list_devices
 from entity_tui.transport.adb_server import AdbServer
@@ -64,6 +67,29 @@ async def test_devlib_55_and_workload_automation_1022_a_link_that_is_gone_costs_
     assert {view.link for view in bench.views} == {"ready", "lost"}
     assert bench.views[-1].link == "ready"
     assert any("the run goes on on the device" in line.text for line in result.view.log)
+
+
+@pytest.mark.parametrize("demo_phone", [{"profile": "cmf-phone-1", "speed": 60.0}], indirect=True)
+async def test_an_hour_without_the_cable_gives_the_rows_that_a_second_laptop_collects(
+    demo_phone: DemoPhone, adb_server: AdbServer, tmp_path: Path
+) -> None:
+    async with on_phone(demo_phone, adb_server, tmp_path / "first") as bench:
+        long_gate = {"minimum_s": 900.0, "limit_s": 1200.0, "sensorless_dwell_s": 0.0}
+        plan = bench.runs(1, ["naive", "optimized", "efficiency"], gate=long_gate)
+        task = asyncio.create_task(bench.run(plan))
+        await until(lambda: task.done() or any(view.current for view in bench.views), within_s=90)
+        await demo_phone.ctl("drop", "60")  # 3 600 s of the phone's clock
+        result = await task
+        with RunStore(tmp_path / "second") as store:
+            await adopt(bench.transport, store, result.session_id)
+            other = await collect(bench.transport, store, result.session_id)
+    assert result.outcome == "done"
+    assert {view.link for view in bench.views} == {"ready", "lost"}
+    ended = [row.t_end_boot_s for row in result.rows if row.t_end_boot_s is not None]
+    assert max(ended) - min(ended) > 2000, "most of the run went by while nobody could see it"
+    assert shape(result.rows) == expected(plan)
+    assert other.rows == result.rows
+    assert other.directory.journal() == result.directory.journal()
 
 
 async def test_android_tools_28_a_phone_that_restarts_ends_the_session_and_a_new_one_is_linked(

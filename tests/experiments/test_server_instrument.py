@@ -155,3 +155,5 @@ async def test_a_plan_that_no_server_can_measure_is_refused(paper: Bench) -> Non
         sustained_plan(setting, Choices(server=True), minutes=2, decode_tok_s=20)
     with pytest.raises(UsageError, match="--counters"):
         assemble(naive_only(), setting, Choices(server=True, options={"counters": "instructions:u"}))
+    with pytest.raises(UsageError, match="no energy"):
+        assemble(naive_only(), setting, Choices(server=True, energy=True))
