@@ -10,8 +10,9 @@ from entity_tui.engine.build import LOOKALIKE, PROGRAMS, EngineBuild, describe_f
 from entity_tui.transport.base import Transport
 
 FIND_SCRIPT = r"""
-# $1 = our own root. Globs only: no find, no recursion, so that link loops and missing tools cannot hurt.
-root=$1
+# $1 = our own root, $2 a folder the user named or empty. Globs only: no find, no recursion, so that link loops and
+# missing tools cannot hurt.
+root=$1 named=$2
 show() { # one folder that has a llama program: its name, its files, its manifest
   [ -d "$1" ] || return 0
   case $1 in *[[:cntrl:]]*) return 0 ;; esac
@@ -36,6 +37,7 @@ seen='|'
 tree() { # the folder and three levels below it
   for d in "$1" "$1"/* "$1"/*/* "$1"/*/*/*; do show "${d%/}"; done
 }
+[ -n "$named" ] && { show "$named"; show "$named/bin"; }
 [ -n "$root" ] && { show "$root/engines"; for d in "$root"/engines/* "$root"/engines/*/bin; do show "$d"; done; }
 tree /data/local/tmp
 [ -n "$PREFIX" ] && show "$PREFIX/bin"
@@ -84,11 +86,11 @@ def _engine(folder: str, paths: list[str], manifest: str) -> EngineBuild:
     return describe_folder(folder, known, build=build, build_source=source, name=name, locations=known)
 
 
-async def find_engines(transport: Transport) -> tuple[EngineBuild, ...]:
-    """Every engine on the device, ours first, in one round trip.
+async def find_engines(transport: Transport, named: str = "") -> tuple[EngineBuild, ...]:
+    """Every engine on the device, ours first, in one round trip; `named` is a further folder, looked at before all.
 
     Searched: our own `engines/`, `/data/local/tmp` three levels down, Termux's `$PREFIX/bin`, `~/llama*`, PATH.
     Raises the transport's errors.
     """
-    completed = await transport.script(FIND_SCRIPT, args=(transport.root,), timeout_s=30.0)
+    completed = await transport.script(FIND_SCRIPT, args=(transport.root, named.rstrip("/")), timeout_s=30.0)
     return parse_found(completed.text.split("\n"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,9 +11,10 @@ from entity_tui.engine.archive import open_engine
 from entity_tui.engine.build import LOOKALIKE, EngineBuild
 from entity_tui.engine.find import find_engines
 from entity_tui.engine.local import available, ensure_lookalikes
+from entity_tui.engine.model_files import remote_size
 from entity_tui.errors import UsageError
 from entity_tui.models.on_device import ModelFile, find_models
-from entity_tui.transport.base import Transport
+from entity_tui.transport.base import RemoteFileError, Transport
 
 
 def build_order(build: str) -> tuple[int, ...]:
@@ -32,15 +34,16 @@ async def choose_engine(transport: Transport, given: str = "", *, unpacked: Path
     """The engine to run on this device.
 
     `given` is a folder or archive of this computer when the device is this computer (archives are unpacked below
-    `unpacked`), else a folder on the device, as `find_engines` lists it. Empty takes the newest one there is; this
-    computer then gets the look-alikes when nothing else is found. Raises UsageError with what to do.
+    `unpacked`), else any folder on the device, or a build as `find_engines` lists it. Empty takes the newest one there
+    is; this computer then gets the look-alikes when nothing else is found. Raises UsageError with what to do.
     """
     if given and transport.kind == "local":
         return open_engine(Path(given), unpacked or Path(transport.root) / "engines" / "unpacked")
-    engines = await find_engines(transport)
+    engines = await find_engines(transport, given if given.startswith("/") else "")
     if given:
+        folder = given.rstrip("/")
         for engine in engines:
-            if given in (engine.directory, engine.label, engine.build):
+            if given in (engine.label, engine.build) or engine.directory in (folder, f"{folder}/bin"):
                 return engine
         raise UsageError(
             f"No engine at {given} on this device.",
@@ -72,7 +75,7 @@ def runnable(file: ModelFile) -> bool:
 
 
 async def choose_model(transport: Transport, given: str = "", *, folders: Sequence[Path] = ()) -> ModelFile:
-    """The GGUF to run: `given` as a path or a file name, else the smallest whole one on the device.
+    """The GGUF to run: `given` as a path on the device or a file name, else the smallest whole one that is found there.
 
     On this computer a path of the file system is taken as it is, and `folders` (where `models fetch` puts files) are
     searched too. Raises UsageError with what to do.
@@ -88,6 +91,9 @@ async def choose_model(transport: Transport, given: str = "", *, folders: Sequen
         for file in files:
             if given in (file.path, file.name, file.name.removesuffix(".gguf")):
                 return file
+        if given.startswith("/"):
+            with contextlib.suppress(RemoteFileError):
+                return ModelFile(given, await remote_size(transport, given), given.rsplit("/", 1)[-1])
         raise UsageError(
             f"No model called {given} on this device.",
             detail="Found: " + (", ".join(file.name for file in files) or "none"),
