@@ -77,7 +77,10 @@ async def remote_header(transport: Transport, file: ModelFile) -> GgufHeader:
 
 async def remote_size(transport: Transport, path: str) -> int:
     """Bytes of a file on the device. Raises RemoteFileError when it cannot be read."""
-    asked = '[ -f "$1" ] || exit 1; stat -L -c %s "$1" 2>/dev/null || stat -L -f %z "$1" 2>/dev/null || { [ -r "$1" ] && wc -c <"$1"; }'
+    asked = (
+        '[ -f "$1" ] || exit 1; stat -L -c %s "$1" 2>/dev/null || stat -L -f %z "$1" 2>/dev/null || '
+        '{ [ -r "$1" ] && wc -c <"$1"; }'
+    )
     done = await transport.script(asked, args=(path,))
     size = whole(done.text.strip())
     if size is None:
