@@ -48,6 +48,8 @@ async def _climb(transport: Transport, options: RunOptions, choices: Choices, th
     text = ""
     if perplexity and engine.perplexity:
         text = await study_text_on(transport, dry_run=options.dry_run)
+    elif perplexity:
+        click.echo("this engine has no llama-perplexity: the rungs get speeds only", err=True)
     plan = ladder_plan(ready.setting, choices, folder, threads=threads, text=text)
     code, results = await run_ready(transport, ready, options, plan, refused_is_failure=False)
     if not results:

@@ -13,9 +13,10 @@ from entity_tui.device.isa import IsaFeatures, from_names
 from entity_tui.experiments.build import Choices
 from entity_tui.experiments.isa_ladder import Rung, RungResult, climb, ladder_plan, predictions, stage
 from entity_tui.experiments.rebuild import rows_of_cell
+from entity_tui.experiments.recorded import rows_of_record
 from entity_tui.transport.adb_server import AdbServer
 from tests.experiments.bed import bench_line, cell, context, four_plus_four, launch, setting
-from tests.experiments.live_bed import SHORT, on_phone
+from tests.experiments.live_bed import SHORT, on_phone, on_this_computer
 from tests.fixtures.phone import PhoneFactory
 from tests.fixtures.tools import need_shared, need_tool
 
@@ -91,8 +92,7 @@ async def test_the_ladder_of_a_real_engine_ends_where_its_loader_does(
     async with on_phone(phone, adb_server, tmp_path / "runs", model=smollm2) as bench:
         folder = await stage(bench.transport, bench.ready.setting.engine)
         choices = Choices(**{**SHORT, "n_prompt": 16, "n_gen": 8, "blocks": 1})
-        text = await study_text_on(bench.transport)
-        plan = ladder_plan(bench.ready.setting, choices, folder, threads="1", text=text, chunks=1)
+        plan = ladder_plan(bench.ready.setting, choices, folder, threads="1")
         result = await bench.run(plan)
         rungs = climb(plan, result.rows, bench.ready.facts)
     assert len(rungs) == 7
@@ -100,9 +100,25 @@ async def test_the_ladder_of_a_real_engine_ends_where_its_loader_does(
         assert rung.outcome in (Rung.MEASURED, Rung.NOT_SUPPORTED), rung
         assert rung.predicted == (rung.outcome is Rung.MEASURED), rung
         assert rung.finding == ""
-        # All rungs read the same text with the same weights: they agree but for rounding, and none is empty.
-        assert (rung.perplexity is not None) == (rung.outcome is Rung.MEASURED)
-        assert rung.perplexity is None or rung.perplexity == pytest.approx(rungs[0].perplexity, rel=0.02)
     climbed = [rung.variant for rung in rungs if rung.outcome is Rung.MEASURED]
     scores = {arm.arm_id: place for place, arm in enumerate(plan.arms)}
     assert max(climbed, key=lambda name: scores[name]) == oracle(cpu)
+
+
+@pytest.mark.long
+async def test_every_rung_that_runs_reads_the_same_text(x86_engine: Path, smollm2: Path, tmp_path: Path) -> None:
+    async with on_this_computer(x86_engine, smollm2, tmp_path) as bench:
+        folder = await stage(bench.transport, bench.ready.setting.engine)
+        text = await study_text_on(bench.transport)
+        choices = Choices(**{**SHORT, "n_prompt": 16, "n_gen": 8, "blocks": 1})
+        plan = ladder_plan(bench.ready.setting, choices, folder, threads="1", text=text, chunks=1)
+        result = await bench.run(plan)
+        rungs = climb(plan, result.rows, bench.ready.facts)
+    measured = [rung for rung in rungs if rung.outcome is Rung.MEASURED]
+    assert len(measured) > 1
+    assert {rung.loaded for rung in measured} == {rung.variant for rung in measured}
+    for rung in rungs:
+        assert (rung.perplexity is not None) == (rung.outcome is Rung.MEASURED), rung
+    # The same weights and text: the rungs agree but for how their kernels round.
+    assert all(rung.perplexity == pytest.approx(measured[0].perplexity, rel=0.02) for rung in measured)
+    assert rows_of_record(result.directory) == result.rows
