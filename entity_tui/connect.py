@@ -138,6 +138,6 @@ async def _demo(spec: Spec, stack: AsyncExitStack, speed: float | None) -> Trans
     phone, _ = await asyncio.gather(
         kept_phone(spec.rest, speed=speed, model=_fetched_model()), stack.enter_async_context(server)
     )
-    transport = AdbTransport(phone.address, "127.0.0.1", server.port, simulated=True)
+    transport = AdbTransport(phone.address, "127.0.0.1", server.port, simulated=True, private=server)
     transport.spec = spec.text
     return transport

@@ -37,7 +37,7 @@ STARTS = frozenset({"ablation", "placement", ON_A_SERVER})
 COLUMNS = (
     Column("name", "experiment", 15, gap=0),
     Column("question", "question", 42, flexible=True, least=20),
-    Column("command", "command", 26, gap=2),
+    Column("command", "command", 36, gap=2),
     Column("key", "key", 4, drop=1),
 )
 

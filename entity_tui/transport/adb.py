@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncGenerator
 
 from entity_tui.transport import adb_host
-from entity_tui.transport.adb_server import ensure_server
+from entity_tui.transport.adb_server import AdbServer, ensure_server
 from entity_tui.transport.adb_wire import FIXES, ServerAddress, ShellV2Channel, open_service
 from entity_tui.transport.base import DeviceState, LinkLost, NotReady, TransportError, Unsupported
 from entity_tui.transport.channel import Channel
@@ -36,8 +36,10 @@ class AdbTransport(ShellTransport):
         server_port: int | None = None,
         simulated: bool = False,
         root: str = PHONE_ROOT,
+        private: AdbServer | None = None,
     ) -> None:
         super().__init__()
+        self._private = private
         default = ServerAddress.default()
         self.serial = serial
         self.server = ServerAddress(server_host or default.host, server_port or default.port)
@@ -93,8 +95,10 @@ class AdbTransport(ShellTransport):
             await self._reconnect()
 
     async def _ensure_server(self) -> None:
-        """Only the user's own server is ours to start; one that was named is somebody else's."""
-        if self.server == ServerAddress.default():
+        """The user's own server and a private one are ours to start; one that was named is somebody else's."""
+        if self._private is not None:
+            await self._private.ensure()
+        elif self.server == ServerAddress.default():
             await ensure_server(self.server)
 
     async def _reconnect(self) -> None:

@@ -87,6 +87,7 @@ class AdbServer:
         self._given_home = home
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._process: asyncio.subprocess.Process | None = None
+        self._starting = asyncio.Lock()
 
     @property
     def address(self) -> ServerAddress:
@@ -121,6 +122,12 @@ class AdbServer:
             ADB_MDNS="0",  # nothing of ours speaks to the network
         )
         return kept
+
+    async def ensure(self) -> None:
+        """Start it again, on its port and with its keys, when somebody ended it. Raises as `start` does."""
+        async with self._starting:
+            if self._process is not None and self._process.returncode is not None:
+                await self.start()
 
     async def start(self) -> None:
         """Start the server and wait until it answers. Raises Unsupported without adb, LinkLost when it stays silent."""

@@ -17,6 +17,7 @@ from entity_tui.transport.adb_host import AdbDevice, QrPairing, connect, disconn
 from entity_tui.transport.adb_server import AdbServer, ensure_server, find_adb, free_port
 from entity_tui.transport.adb_wire import AdbRefused, AdbServerAbsent, ServerAddress, query
 from entity_tui.transport.base import DeviceState, LinkLost, NotReady, TransportError, Unsupported
+from tests.fixtures.phone import PhoneFactory
 from tests.fixtures.tools import need_tool, until
 from tests.transport.fake_adb_server import FakeServer, okay
 
@@ -166,6 +167,23 @@ async def test_a_phones_name_cannot_add_a_row_or_lose_its_own(junk: str) -> None
         rows = await list_devices(address)
     assert [(row.serial, row.state) for row in rows] == [("0015725", DeviceState.READY), ("other", DeviceState.OFFLINE)]
     assert rows[0].transport_id == "1"
+
+
+async def test_a_private_server_that_was_killed_comes_back_with_the_phone(phones: PhoneFactory) -> None:
+    phone = await phones("cmf-phone-1", speed=20.0)
+    async with AdbServer() as server:
+        await connect(server.address, phone.address)
+        async with AdbTransport(phone.address, "127.0.0.1", server.port, simulated=True, private=server) as link:
+            assert (await link.run(["echo", "before"])).text == "before\n"
+            assert server._process is not None
+            first = server._process.pid
+            os.kill(first, 9)
+            await server._process.wait()
+            with pytest.raises(LinkLost):
+                await link.run(["true"])
+            await asyncio.gather(link.connect(), link.connect())
+            assert (await link.run(["echo", "after"])).text == "after\n"
+            assert server._process.pid != first
 
 
 async def test_a_private_server_answers_on_its_own_port_and_leaves_nothing() -> None:
