@@ -14,12 +14,14 @@ from entity_tui.experiments.plan import Plan
 from entity_tui.experiments.run import collect
 from entity_tui.records.schema import Metric, Row
 from entity_tui.records.store import RunStore
+from entity_tui.session import Session
 from entity_tui.sim.launch import DemoPhone
 from entity_tui.transport.adb_host import list_devices
 from entity_tui.transport.adb_server import AdbServer
 from entity_tui.transport.adb_wire import FIXES, ServerAddress
 from entity_tui.transport.base import DeviceState, TransportError
 from tests.experiments.live_bed import Bench, on_phone
+from tests.fixtures.phone import PhoneFactory
 from tests.fixtures.ssh import SshServer
 from tests.fixtures.tools import until
 from tests.fixtures.wire import Wire
@@ -90,6 +92,36 @@ async def test_an_hour_without_the_cable_gives_the_rows_that_a_second_laptop_col
     assert shape(result.rows) == expected(plan)
     assert other.rows == result.rows
     assert other.directory.journal() == result.directory.journal()
+
+
+async def test_of_two_phones_the_one_that_drops_leaves_the_others_rows_and_screen_alone(
+    phones: PhoneFactory, adb_server: AdbServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, private_home: Path
+) -> None:
+    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(adb_server.port))
+    one, two = await phones("cmf-phone-1", speed=20.0), await phones("flagship-1-3-4", speed=20.0)
+    async with (
+        on_phone(one, adb_server, tmp_path / "one") as dropping,
+        on_phone(two, adb_server, tmp_path / "two") as steady,
+    ):
+        screen = Session()
+        await screen.connect(f"adb:{two.address}")
+        states: list[DeviceState] = []
+        ticks = screen.telemetry.sequence
+        tasks = [asyncio.create_task(bench.run(bench.runs(1, ["naive", "optimized"]))) for bench in (dropping, steady)]
+        await until(lambda: all(cells_done(bench) >= 1 for bench in (dropping, steady)), within_s=90)
+        await one.ctl("drop", "6")
+        while not all(task.done() for task in tasks):
+            states.append(screen.view.state)
+            await asyncio.sleep(0.1)
+        results = [task.result() for task in tasks]
+        assert screen.telemetry.sequence > ticks
+        await screen.close()
+    assert [result.outcome for result in results] == ["done", "done"]
+    assert [shape(result.rows) for result in results] == [expected(result.plan) for result in results]
+    assert {view.link for view in dropping.views} == {"ready", "lost"}
+    assert {view.link for view in steady.views} == {"ready"}
+    assert set(states) == {DeviceState.READY}
+    assert not any("link" in line.text for line in results[1].view.log)
 
 
 async def test_android_tools_28_a_phone_that_restarts_ends_the_session_and_a_new_one_is_linked(
