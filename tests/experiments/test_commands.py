@@ -158,7 +158,8 @@ def test_several_sessions_of_one_plan_end_with_what_came_back(here: tuple[str, .
     words = ("bench", *here, "--arms", str(mine), "--preset", "overnight", "--blocks", "2", "--prompt", "0", *GATE)
     result = run(*words)
     assert result.exit_code == 0, result.output
-    (sentence,) = [line for line in result.output.splitlines() if "of 3 sessions" in line]
-    assert "one→two" in sentence
+    (sentence,) = [line for line in result.output.splitlines() if "came back in 3 sessions" in line]
+    assert sentence.startswith("one→two: no verdict")
+    assert sentence.count("×0.833") == 3
     told = [json.loads(line) for line in run(*words, "--jsonl").stdout.splitlines()]
-    assert [line["sentence"].count("of 3 sessions") for line in told if line["event"] == "replication"] == [1]
+    assert [line["sentence"].count("came back in 3 sessions") for line in told if line["event"] == "replication"] == [1]

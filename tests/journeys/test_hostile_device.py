@@ -6,10 +6,11 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from entity_tui.sim.launch import DemoPhone
 from entity_tui.sim.profile import load_image
@@ -132,6 +133,13 @@ def hostile_recording(folder: Path) -> Path:
     return path
 
 
+@pytest_asyncio.fixture
+async def own_server() -> AsyncIterator[AdbServer]:
+    """An adb server that knows no phone of another test."""
+    async with AdbServer() as server:
+        yield server
+
+
 @pytest.fixture
 def outside(tmp_path: Path) -> Iterator[Path]:
     """The folder commands run in: nothing may appear there."""
@@ -150,7 +158,7 @@ async def shown(screen: Terminal, holds: Callable[[str], bool]) -> str:
 
 async def test_forty_lies_of_a_device_change_neither_terminal_nor_laptop(
     phones: PhoneFactory,
-    adb_server: AdbServer,
+    own_server: AdbServer,
     terminal: Callable[[int, int], Terminal],
     tmp_path: Path,
     outside: Path,
@@ -158,10 +166,10 @@ async def test_forty_lies_of_a_device_change_neither_terminal_nor_laptop(
 ) -> None:
     assert CASES >= 40
     phone: DemoPhone = await phones(str(hostile_recording(tmp_path)), speed=20.0)
-    async with AdbTransport(phone.address, "127.0.0.1", adb_server.port, simulated=True) as link:
+    async with AdbTransport(phone.address, "127.0.0.1", own_server.port, simulated=True) as link:
         planted = await link.script(PLANT, args=NAMES)
         assert planted.ok, planted.error_text
-    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(adb_server.port))
+    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(own_server.port))
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
     screen = terminal(100, 30)
     screen.type(f"cd {outside} && clear", "Enter")
