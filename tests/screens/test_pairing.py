@@ -11,6 +11,7 @@ from entity_tui.pairing import pair_by_qr
 from entity_tui.screens.pairing_screen import PairingScreen
 from entity_tui.transport.adb_wire import ServerAddress
 from entity_tui.transport.qr import qr_lines
+from tests.fixtures.tools import until
 from tests.screens.conftest import Stage
 from tests.screens.pages import page
 from tests.screens.stage import StagedSession
@@ -70,11 +71,7 @@ async def test_the_picker_shows_the_code_and_takes_it_away(
     async with Announcing().running() as address, stage(StagedSession(), "picker", size) as (app, pilot):
         reach(address)
         await pilot.press("P", "enter")
-        for _ in range(100):
-            await pilot.pause(0.02)
-            if payloads:
-                break
-        await pilot.pause()
+        await until(lambda: bool(payloads) and "Pair device with QR code" in page(app))
         shown = page(app)
         assert all(row.strip() in shown for row in qr_lines(payloads[0]))
         assert "Pair device with QR code" in shown
@@ -87,11 +84,7 @@ async def test_a_terminal_too_small_for_the_code_names_the_command(stage: Stage,
     async with Announcing().running() as address, stage(StagedSession(), "picker", (60, 18)) as (app, pilot):
         reach(address)
         await pilot.press("P", "enter")
-        for _ in range(100):
-            await pilot.pause(0.02)
-            if "entity-tui pair --qr" in page(app):
-                return
-        raise AssertionError(page(app))
+        await until(lambda: "entity-tui pair --qr" in page(app))
 
 
 async def test_a_server_that_cannot_look_for_phones_says_so(stage: Stage, reach: Reach) -> None:
@@ -99,8 +92,5 @@ async def test_a_server_that_cannot_look_for_phones_says_so(stage: Stage, reach:
     async with old.running() as address, stage(StagedSession(), "picker", (80, 24)) as (app, pilot):
         reach(address)
         await pilot.press("P", "enter")
-        for _ in range(100):
-            await pilot.pause(0.02)
-            if "adb" in page(app) and "asking" not in page(app) and isinstance(app.screen, PairingScreen):
-                break
+        await until(lambda: isinstance(app.screen, PairingScreen) and "asking" not in page(app))
         assert "nope" in page(app) or "platform-tools" in page(app), page(app)
