@@ -16,14 +16,13 @@ import tempfile
 from pathlib import Path
 
 from entity_tui.experiments.observer import MARGIN, Observed, observe, observer_plan
-from entity_tui.experiments.observer_within import observe_within
+from entity_tui.experiments.observer_within import GENERATE, observe_within
 from entity_tui.experiments.prepare import prepare
 from entity_tui.transport.local import LocalTransport
 from tests.fixtures.engine import engine_folder, model_file
 
 BLOCKS = 900
 TWO_THREAD_BLOCKS = 120
-GENERATE = 16
 LITTLETAI_PCT = -8.3
 """What LITTLETai's sampler cost together with its trace, on a phone, six threads (its own published figure)."""
 

@@ -44,17 +44,17 @@ def command(ctx: click.Context, /, **values: Any) -> None:
 
 async def _observe(transport: Transport, options: RunOptions, values: dict[str, Any]) -> int:
     from entity_tui.commands.plan_run import ready_device
-    from entity_tui.experiments.observer import observe, observer_plan
-    from entity_tui.experiments.observer_within import observe_within
+    from entity_tui.experiments import observer, observer_within
 
-    within = values["within"]
-    blocks = values["blocks"] or (400 if within else 24)
+    form = observer_within if values["within"] else observer
+    measure = observer_within.observe_within if values["within"] else observer.observe
+    blocks = values["blocks"] or form.BLOCKS
     ready = await ready_device(transport, options)
-    plan = observer_plan(
+    plan = observer.observer_plan(
         ready.setting,
         threads=values["threads"],
         cpu=values["cpu"],
-        n_gen=values["generate"] or (16 if within else 128),
+        n_gen=values["generate"] or form.GENERATE,
         repetitions=values["repetitions"],
     )
 
@@ -62,7 +62,7 @@ async def _observe(transport: Transport, options: RunOptions, values: dict[str, 
         words = ", ".join(f"{name} {rate:.4g}" for name, rate in rates.items())
         click.echo(f"block {block}/{blocks}: {words} tok/s", err=True)
 
-    found = await (observe_within if within else observe)(
+    found = await measure(
         transport,
         plan,
         ready.snapshot,

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from entity_tui.device.numbers import decimal
 from entity_tui.device.probe_text import outcome_of
 from entity_tui.device.snapshot import Outcome, Reading
-from entity_tui.digits import whole
+from entity_tui.digits import decimal, whole
 
 SAMPLER_VERSION = 1
 """Version of the sampler's line protocol."""
@@ -264,5 +263,5 @@ def _integer(text: str) -> int | None:
 
 
 def _decimal(text: str) -> float | None:
-    value = decimal(text)
+    value = decimal(text.strip())
     return value if value is not None and value >= 0 else None

@@ -84,6 +84,21 @@ class ServerStatus:
     """Seconds from launch to the first answer."""
 
 
+def loopback_client(port: int, key: str, *, read_s: float | None = None) -> httpx.AsyncClient:
+    """An HTTP client for a llama-server behind a loopback port of this computer; `read_s` None waits for ever."""
+    import httpx
+
+    return httpx.AsyncClient(
+        base_url=f"http://127.0.0.1:{port}",
+        headers={"Authorization": f"Bearer {key}"},
+        # Proxies of the environment must never see what goes to a loopback port.
+        trust_env=False,
+        timeout=httpx.Timeout(30.0, read=read_s),
+        # A kept connection may be closed by the far side just as it is used again; a fresh one costs little.
+        limits=httpx.Limits(max_keepalive_connections=0),
+    )
+
+
 class LlamaServer:
     """A llama-server on the device of `transport`. One per device: starting a second plan ends the first.
 
@@ -205,22 +220,11 @@ class LlamaServer:
 
     async def client_for(self, port: int, key: str) -> httpx.AsyncClient:
         """An HTTP client through a loopback forward; both end with `detach`."""
-        import httpx
-
         await self._stack.aclose()
         self._stack = AsyncExitStack()
         forward: AbstractAsyncContextManager[int] = self.transport.forward(port)
         self.local_port = await self._stack.enter_async_context(forward)
-        client = httpx.AsyncClient(
-            base_url=f"http://127.0.0.1:{self.local_port}",
-            headers={"Authorization": f"Bearer {key}"},
-            # Proxies of the environment must never see what goes to a loopback port.
-            trust_env=False,
-            timeout=httpx.Timeout(30.0, read=None),
-            # A kept connection may be closed by the far side just as it is used again; a fresh one costs little.
-            limits=httpx.Limits(max_keepalive_connections=0),
-        )
-        self._client = await self._stack.enter_async_context(client)
+        self._client = await self._stack.enter_async_context(loopback_client(self.local_port, key))
         return self._client
 
     @property

@@ -9,6 +9,7 @@ from enum import StrEnum
 from entity_tui.errors import UsageError
 from entity_tui.experiments.arm_specs import ArmSpec, shipped_arms
 from entity_tui.experiments.build import Choices, Design, Setting, assemble
+from entity_tui.experiments.launches import TEXT_OPTION
 from entity_tui.experiments.plan import Plan
 from entity_tui.experiments.readings import read_perplexity
 from entity_tui.records.run_directory import RunDirectory
@@ -114,7 +115,7 @@ def equivalence_plan(
             "chunks": str(chunks),
             "other_chunks": str(OTHER_COUNT),
             "n_ctx": str(N_CTX),
-            "text": text_path,
+            TEXT_OPTION: text_path,
         },
     )
     plan = assemble(design, setting, replace(choices, n_prompt=0, n_gen=choices.n_gen or tokens))

@@ -6,11 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from entity_tui.engine.command_lines import bench_argv, completion_argv, engine_env, perplexity_argv
+from entity_tui.engine.server_plan import ServerPlan, server_argv
 from entity_tui.experiments.arms import Arm, PhaseSetting
 from entity_tui.experiments.counter_rows import counted
 from entity_tui.experiments.flatplan import Launch
 from entity_tui.experiments.plan import Plan
-from entity_tui.experiments.server_bench import INSTRUMENT, WARMUP_GENERATE, WARMUP_PROMPT, server_launches
+from entity_tui.experiments.server_bench import (
+    INSTRUMENT,
+    RUN_FOLDER,
+    SPARE_TOKENS,
+    WARMUP_GENERATE,
+    WARMUP_PROMPT,
+    asked_tokens,
+)
 from entity_tui.records.schema import Phase
 from entity_tui.silicon.masks import format_mask
 
@@ -24,20 +32,36 @@ def mask_text(mask: frozenset[int] | None) -> str | None:
     return None if mask is None else format_mask(mask)
 
 
-def bench_program(plan: Plan, arm: Arm) -> tuple[str, str]:
-    """(llama-bench, its folder) for an arm: the arm's own engine when it names one."""
-    if arm.engine_dir:
-        return f"{arm.engine_dir.rstrip('/')}/llama-bench", arm.engine_dir
-    return plan.engine.bench, plan.engine.directory
+def engine_folder(plan: Plan, arm: Arm) -> str:
+    """The folder of the arm's own engine, when it names one, else of the plan's."""
+    return arm.engine_dir or plan.engine.directory
+
+
+def engine_program(plan: Plan, arm: Arm, name: str, shared: str) -> str:
+    """A program of the arm's own engine; `shared` is the plan's own."""
+    return f"{arm.engine_dir.rstrip('/')}/{name}" if arm.engine_dir else shared
+
+
+def engine_launch(plan: Plan, arm: Arm, phase: str, setting: PhaseSetting, argv: tuple[str, ...]) -> Launch:
+    """One start of a program of the arm's engine, pinned by taskset to the setting's mask."""
+    folder = engine_folder(plan, arm)
+    return Launch(
+        phase=phase,
+        argv=argv,
+        threads=setting.threads,
+        mask=mask_text(setting.mask),
+        env=engine_env(folder, arm.env),
+        wall_limit_s=plan.limits.launch_s,
+        directory=folder,
+    )
 
 
 def bench_launch(
     plan: Plan, arm: Arm, phase: str, setting: PhaseSetting, *, n_prompt: int, n_gen: int, repetitions: int = 1
 ) -> Launch:
-    """One llama-bench launch of one phase, pinned by taskset to the phase's own mask."""
-    program, folder = bench_program(plan, arm)
+    """One llama-bench launch of one phase."""
     argv = bench_argv(
-        program,
+        engine_program(plan, arm, "llama-bench", plan.engine.bench),
         arm.model_path or plan.model.path,
         n_prompt=n_prompt,
         n_gen=n_gen,
@@ -47,15 +71,7 @@ def bench_launch(
         load_mode=plan.load_mode,
         flags=arm.flags,
     )
-    return Launch(
-        phase=phase,
-        argv=counted(argv, plan.options),
-        threads=setting.threads,
-        mask=mask_text(setting.mask),
-        env=engine_env(folder, arm.env),
-        wall_limit_s=plan.limits.launch_s,
-        directory=folder,
-    )
+    return engine_launch(plan, arm, phase, setting, counted(argv, plan.options))
 
 
 def command_launch(plan: Plan, arm: Arm) -> Launch:
@@ -114,11 +130,10 @@ def cell_launches(plan: Plan, arm: Arm, role: str) -> tuple[Launch, ...]:
 
 
 def perplexity_launch(plan: Plan, arm: Arm, chunks: int) -> Launch:
-    """llama-perplexity over the plan's text on the device, with the arm's own engine, decode threads and mask."""
+    """llama-perplexity over the plan's text on the device, with the arm's decode threads and mask."""
     options = plan.options or {}
-    folder = arm.engine_dir.rstrip("/") if arm.engine_dir else plan.engine.directory
     argv = perplexity_argv(
-        f"{folder}/llama-perplexity" if arm.engine_dir else plan.engine.perplexity,
+        engine_program(plan, arm, "llama-perplexity", plan.engine.perplexity),
         arm.model_path or plan.model.path,
         options[TEXT_OPTION],
         chunks=chunks,
@@ -126,15 +141,35 @@ def perplexity_launch(plan: Plan, arm: Arm, chunks: int) -> Launch:
         n_ctx=int(options["n_ctx"]),
         flags=arm.flags,
     )
-    return Launch(
-        phase=PERPLEXITY,
-        argv=argv,
-        threads=arm.decode.threads,
-        mask=mask_text(arm.decode.mask),
-        env=engine_env(folder, arm.env),
-        wall_limit_s=plan.limits.launch_s,
-        directory=folder,
+    return engine_launch(plan, arm, PERPLEXITY, arm.decode, argv)
+
+
+def server_launches(plan: Plan, arm: Arm, role: str) -> tuple[Launch, ...]:
+    """Prefill, then decode, each on a server of its own with the phase's widths and mask."""
+    found = []
+    if plan.n_prompt:
+        found.append(_server_launch(plan, arm, Phase.PREFILL, arm.prefill, role))
+    if plan.n_gen:
+        found.append(_server_launch(plan, arm, Phase.DECODE, arm.decode, role))
+    return tuple(found)
+
+
+def _server_launch(plan: Plan, arm: Arm, phase: str, setting: PhaseSetting, role: str) -> Launch:
+    prompt, generate = asked_tokens(plan, phase, role)
+    server = ServerPlan(
+        executable=engine_program(plan, arm, "llama-server", plan.engine.server),
+        engine=f"{plan.engine.name} {arm.engine_build or plan.engine.build}",
+        model_path=arm.model_path or plan.model.path,
+        model_size_bytes=plan.model.size_bytes,
+        context_tokens=prompt + generate + SPARE_TOKENS,
+        decode_threads=setting.threads,
+        prefill_threads=setting.threads,
+        load_mode=plan.load_mode or "auto",
+        cpu_only=False,  # the arm's own flags say so where it matters
+        extra=arm.flags,
     )
+    argv = server_argv(server, folder=RUN_FOLDER)
+    return engine_launch(plan, arm, phase, setting, tuple(argv[argv.index(server.executable) :]))
 
 
 def sustained_launches(plan: Plan, arm: Arm) -> tuple[Launch, ...]:

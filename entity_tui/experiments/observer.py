@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from entity_tui.analysis.comparison import Rules
@@ -28,6 +28,7 @@ from entity_tui.silicon.masks import format_mask
 from entity_tui.transport.base import Transport
 
 BLOCKS = 24
+GENERATE = 128
 MARGIN = 0.01
 """Declared beforehand: the whole interval of the change has to lie inside ±1 %."""
 BARE, RECORDED = "bare", "recorded"
@@ -146,11 +147,16 @@ async def _recorded(
     flat = single_cell_plan(plan, launch, snapshot, facts, recorder_cpu)
     session = flat.session_id
     await loop.start(transport, flat)
-    folder = loop.run_directory(transport, session)
     cells = [event async for event in loop.follow(transport, session) if isinstance(event, CellEvent)]
+    return _rate(*await outputs(transport, session, cells, launch.phase))
+
+
+async def outputs(transport: Transport, session: str, cells: Sequence[CellEvent], phase: str) -> tuple[str, str]:
+    """What the one launch printed, stdout and stderr; the run's folder is gone afterwards. Raises NotMeasured."""
     if not cells:
         raise NotMeasured("the runner ended without a cell", detail=session)
-    out = await transport.read(f"{folder}/{cells[0].directory}/{launch.phase}.out")
-    err = await transport.read(f"{folder}/{cells[0].directory}/{launch.phase}.err")
+    folder = loop.run_directory(transport, session)
+    out = await transport.read(f"{folder}/{cells[0].directory}/{phase}.out")
+    err = await transport.read(f"{folder}/{cells[0].directory}/{phase}.err")
     await transport.run(["rm", "-rf", folder])
-    return _rate(out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+    return out.decode("utf-8", "replace"), err.decode("utf-8", "replace")

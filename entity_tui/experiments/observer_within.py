@@ -23,12 +23,14 @@ from entity_tui.engine.bench_output import OK, parse_bench
 from entity_tui.experiments import follow as loop
 from entity_tui.experiments.flatplan import Launch, RunnerPlan
 from entity_tui.experiments.launches import bench_launch
-from entity_tui.experiments.observer import BARE, MARGIN, RECORDED, NotMeasured, Observed, single_cell_plan
+from entity_tui.experiments.observer import BARE, MARGIN, RECORDED, NotMeasured, Observed, outputs, single_cell_plan
 from entity_tui.experiments.plan import Plan
 from entity_tui.records.journal_events import CellEvent, EventKind
 from entity_tui.records.schema import Phase
 from entity_tui.transport.base import Job, Transport
 
+BLOCKS = 400
+GENERATE = 16
 REPETITIONS = 4
 """Of a window. With the default length three of them hold every duty of the recorder: ticks and readbacks."""
 SPARE_REPETITIONS = 2
@@ -37,7 +39,7 @@ LATE_S = 0.002
 WALL_S = 7200.0
 STOP, CONTINUE = 19, 18
 
-_RUN = re.compile(r"generation run (\d+)/\d+")
+_RUN = re.compile(r"generation run (\d{1,9})/\d")
 LET_GO = "trap '' HUP TERM; cat >/dev/null; kill -CONT \"$1\""
 """Stands by on the device: when this computer is gone its input ends, and the runner is let go again."""
 
@@ -88,7 +90,7 @@ async def observe_within(
     facts: Facts,
     *,
     recorder_cpu: int,
-    blocks: int,
+    blocks: int = BLOCKS,
     seed: int = 1,
     on_block: Callable[[int, Mapping[str, float]], None] = lambda block, rates: None,
 ) -> Observed:
@@ -115,7 +117,7 @@ async def _run(
         raise NotMeasured("the runner did not start")
     folder = loop.run_directory(transport, flat.session_id)
     switch = _Switch(transport, started.job, order)
-    directory = ""
+    cells: list[CellEvent] = []
     async with AsyncExitStack() as stack:
         stack.push_async_callback(transport.signal, started.job, CONTINUE)
         guard = transport.stream(["sh", "-c", LET_GO, "let-go", str(started.job.pid)])
@@ -125,12 +127,8 @@ async def _run(
                 temporary = f"{folder}/cells/{event.cell}.{event.attempt}.tmp"
                 await _drive(transport, f"{temporary}/{launch.phase}.err", switch)
             elif isinstance(event, CellEvent):
-                directory = f"{folder}/{event.directory}"
-    if not directory:
-        raise NotMeasured("the runner ended without a cell", detail=flat.session_id)
-    out = (await transport.read(f"{directory}/{launch.phase}.out")).decode("utf-8", "replace")
-    err = (await transport.read(f"{directory}/{launch.phase}.err")).decode("utf-8", "replace")
-    await transport.run(["rm", "-rf", folder])
+                cells.append(event)
+    out, err = await outputs(transport, flat.session_id, cells, launch.phase)
     output = parse_bench(out)
     if output.state != OK or not output.results[0].samples_ns:
         raise NotMeasured("the launch gave no times", detail=err.strip()[-300:] or output.detail)

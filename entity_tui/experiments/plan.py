@@ -13,6 +13,8 @@ from entity_tui.analysis.comparison import Comparison, Rules
 from entity_tui.experiments.arms import Arm
 
 PLAN_SCHEMA = 1
+SERVER = "server"
+"""The instrument that asks a llama-server; see `server_bench`."""
 LEAST_WAIT_S = 15.0
 """The shortest wait the method asks for before a cell; a plan may wait less, visibly and tainted."""
 
@@ -201,7 +203,7 @@ def cell_key(plan: Plan, arm: Arm) -> str:
         "load": plan.load_mode,
         "options": plain(plan.options),
     }
-    if plan.instrument == "server":  # the keys of older runs stay what they are
+    if plan.instrument == SERVER:  # the keys of older runs stay what they are
         parts["instrument"] = plan.instrument
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

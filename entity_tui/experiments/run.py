@@ -14,6 +14,7 @@ from entity_tui.errors import UsageError
 from entity_tui.experiments import follow as loop
 from entity_tui.experiments.adopt import leave_plan
 from entity_tui.experiments.context import clock_factor, device_id_hash
+from entity_tui.experiments.flatplan import RunnerPlan
 from entity_tui.experiments.flatplan_reader import parse_plan
 from entity_tui.experiments.following import Following, OnView, RunResult
 from entity_tui.experiments.live import RunView
@@ -103,11 +104,16 @@ async def run_plan(
     run = store.create(info, plan=canonical(plan) + "\n", device=dumps(redact(snapshot)))
     run.write_file(PREFLIGHT_FILE, found.to_json())
     folder = loop.run_directory(transport, info.session_id)
-    if plan.instrument == INSTRUMENT:
-        await leave_key(transport, info.session_id)
-    await loop.start(transport, runner_plan(plan, snapshot, facts, session_id=info.session_id, folder=folder))
+    await _start(transport, plan, runner_plan(plan, snapshot, facts, session_id=info.session_id, folder=folder))
     await leave_plan(transport, info, plan, snapshot)
     return await Following(transport, plan, info, snapshot, facts, store, on_view).to_end()
+
+
+async def _start(transport: Transport, plan: Plan, flat: RunnerPlan) -> None:
+    """Start the runner, after what its launches need lies on the device."""
+    if plan.instrument == INSTRUMENT:
+        await leave_key(transport, flat.session_id)
+    await loop.start(transport, flat)
 
 
 async def collect(transport: Transport, store: RunStore, session_id: str, on_view: OnView = _silent) -> RunResult:
@@ -146,9 +152,7 @@ async def resume(transport: Transport, store: RunStore, session_id: str, on_view
     flat = parse_plan((await transport.read(f"{loop.run_directory(transport, session_id)}/plan.flat")).decode())
     left = remaining(flat, events, seed=plan.seed)
     if left is not None:
-        if plan.instrument == INSTRUMENT:
-            await leave_key(transport, session_id)
-        await loop.start(transport, left)
+        await _start(transport, plan, left)
     runners = sum(1 for event in events if event.kind is EventKind.RUN_START) + (left is not None)
     return await Following(transport, plan, info, snapshot, read_facts(snapshot), store, on_view, runners).to_end()
 

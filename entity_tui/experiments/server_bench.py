@@ -1,4 +1,4 @@
-"""The server instrument: the same arms measured on a llama-server, the way a chat meets them; what it runs and reads.
+"""The server instrument: the same arms measured on a llama-server, the way a chat meets them; what it asks and reads.
 
 The runner on the device starts, watches and ends the server as it does any workload. This computer only asks it
 (`server_drive`), so a run with this instrument does not survive the cable: a cell nobody asks ends as `timeout`.
@@ -11,17 +11,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from entity_tui.engine.command_lines import engine_env
-from entity_tui.engine.server_plan import BATCH, ServerPlan, server_argv
+from entity_tui.engine.server_plan import BATCH
 from entity_tui.errors import UsageError
-from entity_tui.experiments.arms import Arm, PhaseSetting
-from entity_tui.experiments.flatplan import Launch
-from entity_tui.experiments.plan import Plan
+from entity_tui.experiments.plan import SERVER, Plan
 from entity_tui.experiments.readings import Measure
 from entity_tui.records.schema import Metric, Phase, Role
-from entity_tui.silicon.masks import format_mask
 
-INSTRUMENT = "server"
+INSTRUMENT = SERVER
 ANSWER = "answer"
 """Ending of the file that holds what the server answered, beside the launch's own output."""
 RUN_FOLDER = "{run}"
@@ -61,43 +57,6 @@ def asked_tokens(plan: Plan, phase: str, role: str) -> tuple[int, int]:
     if role == Role.WARMUP:
         return min(prompt, WARMUP_PROMPT), min(generate, WARMUP_GENERATE)
     return prompt, generate
-
-
-def server_launches(plan: Plan, arm: Arm, role: str) -> tuple[Launch, ...]:
-    """Prefill, then decode, each on a server of its own with the phase's widths and mask."""
-    found = []
-    if plan.n_prompt:
-        found.append(_launch(plan, arm, Phase.PREFILL, arm.prefill, role))
-    if plan.n_gen:
-        found.append(_launch(plan, arm, Phase.DECODE, arm.decode, role))
-    return tuple(found)
-
-
-def _launch(plan: Plan, arm: Arm, phase: str, setting: PhaseSetting, role: str) -> Launch:
-    folder = arm.engine_dir.rstrip("/") if arm.engine_dir else plan.engine.directory
-    prompt, generate = asked_tokens(plan, phase, role)
-    server = ServerPlan(
-        executable=f"{folder}/llama-server" if arm.engine_dir else plan.engine.server,
-        engine=f"{plan.engine.name} {arm.engine_build or plan.engine.build}",
-        model_path=arm.model_path or plan.model.path,
-        model_size_bytes=plan.model.size_bytes,
-        context_tokens=prompt + generate + SPARE_TOKENS,
-        decode_threads=setting.threads,
-        prefill_threads=setting.threads,
-        load_mode=plan.load_mode or "auto",
-        cpu_only=False,  # the arm's own flags say so where it matters
-        extra=arm.flags,
-    )
-    argv = server_argv(server, folder=RUN_FOLDER)
-    return Launch(
-        phase=phase,
-        argv=tuple(argv[argv.index(server.executable) :]),
-        threads=setting.threads,
-        mask=None if setting.mask is None else format_mask(setting.mask),
-        env=engine_env(folder, arm.env),
-        wall_limit_s=plan.limits.launch_s,
-        directory=folder,
-    )
 
 
 def read_answer(plan: Plan, phase: str, role: str, data: bytes) -> Measure | tuple[str, str]:

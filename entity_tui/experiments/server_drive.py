@@ -6,18 +6,21 @@ import asyncio
 import json
 import secrets
 import time
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from entity_tui.chat.sse import EventReader, StreamBroken
+from entity_tui.digits import whole
+from entity_tui.engine.server import loopback_client
 from entity_tui.engine.server_log import read_start_log
 from entity_tui.experiments.device_runs import run_directory
 from entity_tui.experiments.equivalence import study_text
 from entity_tui.experiments.follow import patiently, write_file
 from entity_tui.experiments.plan import Plan
 from entity_tui.experiments.server_bench import ANSWER, FIRST, asked_tokens
-from entity_tui.records.journal_events import Event, EventKind, LaunchEnd, whole_number
+from entity_tui.records.journal_events import Event, EventKind, LaunchEnd
 from entity_tui.records.schema import Role
 from entity_tui.transport.base import Job, LinkLost, RemoteFileError, Transport, TransportError
 
@@ -77,7 +80,7 @@ class ServerDriver:
             self._task = asyncio.create_task(self._drive(started))
 
     def _started(self, event: Event) -> _Started | None:
-        pid, start = (whole_number(event.fields.get(name)) for name in ("pid", "start"))
+        pid, start = (whole(event.fields.get(name)) for name in ("pid", "start"))
         if pid is None or start is None:
             return None
         folder = f"{self._folder}/cells/{event.cell}.{event.attempt}.tmp"
@@ -125,12 +128,7 @@ class ServerDriver:
         key = (await self._transport.read(f"{self._folder}/key", limit=4096)).decode("ascii", "replace").strip()
         async with (
             self._transport.forward(port) as local,
-            httpx.AsyncClient(
-                base_url=f"http://127.0.0.1:{local}",
-                headers={"Authorization": f"Bearer {key}"},
-                trust_env=False,
-                timeout=httpx.Timeout(30.0, read=self._plan.limits.launch_s),
-            ) as client,
+            loopback_client(local, key, read_s=self._plan.limits.launch_s) as client,
         ):
             try:
                 return await self._request(client, started)
@@ -190,6 +188,7 @@ class ServerDriver:
 
     def _tell(self, arrivals: list[float]) -> None:
         """Decode speed over the last second of arrivals, from the second token on."""
-        recent = [at for at in arrivals if at > arrivals[-1] - 1.0]
-        if len(recent) > 1 and recent[-1] > recent[0]:
-            self._on_rate((len(recent) - 1) / (recent[-1] - recent[0]))
+        first = bisect_right(arrivals, arrivals[-1] - 1.0)
+        steps, seconds = len(arrivals) - 1 - first, arrivals[-1] - arrivals[first]
+        if seconds > 0:
+            self._on_rate(steps / seconds)

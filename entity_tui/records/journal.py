@@ -6,10 +6,10 @@ that a dying runner or a full disk cut short, even when the next runner wrote on
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from entity_tui.digits import decimal, whole
 from entity_tui.errors import EntityError
 from entity_tui.records.journal_events import (
     CellEvent,
@@ -19,7 +19,6 @@ from entity_tui.records.journal_events import (
     GateOutcome,
     LaunchEnd,
     ThreadReadback,
-    whole_number,
 )
 
 __all__ = [
@@ -42,9 +41,6 @@ JOURNAL_VERSION = 1
 
 _KINDS = {kind.value: kind for kind in EventKind}
 _OUTCOMES = {outcome.value: outcome for outcome in GateOutcome}
-
-
-_DECIMAL = re.compile(r"-?(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})\Z")
 
 
 class JournalVersionError(EntityError):
@@ -117,7 +113,7 @@ def parse_line(line: str) -> Event | None:
     parts = line[:-2].split(" ", 3)
     if len(parts) < 3 or parts[2] not in _KINDS:
         return None
-    sequence, t_boot_s = whole_number(parts[0]), _number(parts[1])
+    sequence, t_boot_s = whole(parts[0]), decimal(parts[1])
     if sequence is None or sequence < 0 or t_boot_s is None:
         return None
     body, _, detail = (" " + parts[3] if len(parts) > 3 else "").partition(" detail=")
@@ -138,10 +134,10 @@ def _gate(event: Event) -> GateEvent:
         event.detail,
         outcome=_OUTCOMES.get(event.fields.get("outcome", "")),
         ran=event.fields.get("run") == "1",
-        wait_s=_number(event.fields.get("wait")) or 0.0,
-        temp_c=_number(event.fields.get("temp")),
+        wait_s=decimal(event.fields.get("wait")) or 0.0,
+        temp_c=decimal(event.fields.get("temp")),
         temp_source=event.detail,
-        throttle_status=whole_number(event.fields.get("status")),
+        throttle_status=whole(event.fields.get("status")),
         tainted=event.fields.get("tainted") == "1",
     )
 
@@ -157,22 +153,22 @@ def _launch_end(event: Event) -> LaunchEnd:
         event.detail,
         phase=fields.get("phase", ""),
         state=fields.get("state", ""),
-        exit_code=whole_number(fields.get("code")),
-        t_start_s=_number(fields.get("from")) or 0.0,
-        t_end_s=_number(fields.get("to")) or 0.0,
+        exit_code=whole(fields.get("code")),
+        t_start_s=decimal(fields.get("from")) or 0.0,
+        t_end_s=decimal(fields.get("to")) or 0.0,
         mask_requested=_word(fields.get("mask")),
         mask_applied="" if fields.get("applied") == "mixed" else _word(fields.get("applied")),
         mask_ok={"1": True, "0": False}.get(ok or ""),
-        threads_requested=whole_number(fields.get("threads")) or 0,
-        threads_seen=whole_number(fields.get("seen")),
+        threads_requested=whole(fields.get("threads")) or 0,
+        threads_seen=whole(fields.get("seen")),
         threads=_threads(fields.get("readback", "")),
-        migrations=whole_number(fields.get("moves")),
+        migrations=whole(fields.get("moves")),
         migrations_source=_word(fields.get("moves_by")),
         cpu_ticks_by_cpu=_ticks_by_cpu(fields.get("cpu", "")),
-        cpu_ticks=whole_number(fields.get("total")),
-        temp_start_c=_number(fields.get("temp_first")),
-        temp_max_c=_number(fields.get("temp_max")),
-        recorder_ticks=whole_number(fields.get("own")),
+        cpu_ticks=whole(fields.get("total")),
+        temp_start_c=decimal(fields.get("temp_first")),
+        temp_max_c=decimal(fields.get("temp_max")),
+        recorder_ticks=whole(fields.get("own")),
     )
 
 
@@ -186,8 +182,8 @@ def _cell(event: Event, gate: GateEvent | None, launches: tuple[LaunchEnd, ...])
         event.detail,
         key=fields.get("key", ""),
         arm=fields.get("arm", ""),
-        block=whole_number(fields.get("block")) or 0,
-        position=whole_number(fields.get("pos")) or 0,
+        block=whole(fields.get("block")) or 0,
+        position=whole(fields.get("pos")) or 0,
         role=fields.get("role", "measure"),
         state=fields.get("state", ""),
         directory=fields.get("dir", ""),
@@ -204,7 +200,7 @@ def _threads(text: str) -> tuple[ThreadReadback, ...]:
         parts = entry.split(":")
         if len(parts) != 6:
             continue
-        tid, ticks = whole_number(parts[0]), whole_number(parts[2])
+        tid, ticks = whole(parts[0]), whole(parts[2])
         if tid is None or ticks is None:
             continue
         found.append(
@@ -213,8 +209,8 @@ def _threads(text: str) -> tuple[ThreadReadback, ...]:
                 mask=parts[1],
                 cpu_ticks=ticks,
                 grew=parts[3] == "1",
-                last_cpu=whole_number(parts[4]),
-                migrations=whole_number(parts[5]),
+                last_cpu=whole(parts[4]),
+                migrations=whole(parts[5]),
             )
         )
     return tuple(found)
@@ -222,15 +218,9 @@ def _threads(text: str) -> tuple[ThreadReadback, ...]:
 
 def _ticks_by_cpu(text: str) -> Mapping[int, int]:
     pairs = (entry.split(":") for entry in _word(text).split(",") if entry.count(":") == 1)
-    read = ((whole_number(cpu), whole_number(ticks)) for cpu, ticks in pairs)
+    read = ((whole(cpu), whole(ticks)) for cpu, ticks in pairs)
     return MappingProxyType({cpu: ticks for cpu, ticks in read if cpu is not None and ticks is not None})
 
 
 def _word(text: str | None) -> str:
     return "" if text is None or text == "-" else text
-
-
-def _number(text: str | None) -> float | None:
-    if text is None:
-        return None
-    return float(text) if _DECIMAL.match(text) else None

@@ -64,12 +64,12 @@ class Event:
     @property
     def cell(self) -> int | None:
         """Number of the cell this line is about."""
-        return whole_number(self.fields.get("n"))
+        return whole(self.fields.get("n"))
 
     @property
     def attempt(self) -> int | None:
         """Attempt of that cell."""
-        return whole_number(self.fields.get("attempt"))
+        return whole(self.fields.get("attempt"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +132,3 @@ class CellEvent(Event):
     """Engines of somebody else that ran beside it, as `PID:NAME`."""
     launches: tuple[LaunchEnd, ...] = ()
     gate: GateEvent | None = None
-
-
-def whole_number(text: str | None) -> int | None:
-    """The integer a field holds; None for a missing field, for `-` and for anything else."""
-    return whole(text)
