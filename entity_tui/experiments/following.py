@@ -174,11 +174,12 @@ class Following:
     async def _keep_journal(self, folder: str) -> None:
         """Bring the rest of the journal over, as bytes, so that the folder holds exactly what the device holds."""
         try:
-            data = await self.transport.read(f"{folder}/journal", offset=self.run.journal_size())
+            offset = self.run.journal_size()
+            data = await self.transport.read(f"{folder}/journal", offset=offset)
         except TransportError:
             return  # the device is gone; what was read is in the rows
         if data:
-            self.run.append_journal(data)
+            self.run.extend_journal(data, offset)
 
     def _finish(self, progress: RunProgress, end: Ending) -> RunResult:
         rows = rows_of_run(self.context, self.events, lambda event: self.files.get(event.directory, {}), end)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import secrets
+import shutil
 from collections.abc import Sequence
 
 from entity_tui.experiments.server_bench import ANSWER
@@ -42,9 +45,18 @@ async def fetch_cell(
 
 
 def keep_cell(run: RunDirectory, event: CellEvent, files: dict[str, bytes]) -> None:
-    """Store the files under `cells/` of the run. Raises RecordError when the disk refuses."""
-    for name, data in files.items():
-        run.write_file(f"{event.directory}/{name}", data)
+    """Store the files under `cells/` of the run, all of them or none. Raises RecordError when the disk refuses."""
+    part = f"{event.directory}.{secrets.token_hex(4)}.part"
+    try:
+        for name, data in files.items():
+            run.write_file(f"{part}/{name}", data)
+        if files:
+            os.rename(run.path / part, run.path / event.directory)
+    except OSError:  # another copy of this program was first, with the same bytes
+        for name, data in files.items():
+            run.write_file(f"{event.directory}/{name}", data)
+    finally:
+        shutil.rmtree(run.path / part, ignore_errors=True)
 
 
 def kept_cell(run: RunDirectory, event: CellEvent) -> dict[str, bytes] | None:

@@ -44,11 +44,16 @@ def write_whole(path: Path, content: str | bytes) -> None:
         ) from error
 
 
-def append_bytes(path: Path, data: bytes) -> None:
-    """Append to a file and flush it to the disk. Raises RecordError when the disk refuses."""
+def write_at(path: Path, data: bytes, offset: int) -> None:
+    """Write from an offset on and flush it to the disk. Raises RecordError when the disk refuses.
+
+    Two programs that bring the same bytes to the same place leave them there once.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab") as stream:
+        path.touch()
+        with path.open("r+b") as stream:
+            stream.seek(offset)
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())

@@ -11,7 +11,7 @@ from typing import Any
 
 from entity_tui.errors import UsageError
 from entity_tui.records.export import read_tidy_csv, write_tidy_csv
-from entity_tui.records.files import append_bytes, read_text, write_whole
+from entity_tui.records.files import read_text, write_at, write_whole
 from entity_tui.records.schema import Row
 
 RUN_FILE = "run.json"
@@ -107,9 +107,9 @@ class RunDirectory:
         """The stored snapshot as JSON text; empty where none was stored."""
         return self._optional(DEVICE_FILE)
 
-    def append_journal(self, data: bytes) -> None:
-        """Append what the phone's journal gained; the offset to read from is `journal_size`."""
-        append_bytes(self.path / JOURNAL_FILE, data)
+    def extend_journal(self, data: bytes, offset: int) -> None:
+        """Store what the phone's journal gained from `offset` on, which was `journal_size` when it was read."""
+        write_at(self.path / JOURNAL_FILE, data, offset)
 
     def journal(self) -> bytes:
         """The journal as far as it was followed; empty when there is none."""

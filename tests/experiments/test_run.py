@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
 
 from entity_tui.experiments.plan_json import read_plan
 from entity_tui.experiments.recorded import rows_of_record
+from entity_tui.experiments.run import collect
+from entity_tui.experiments.run_files import keep_cell, kept_cell
+from entity_tui.records.files import RecordError
+from entity_tui.records.journal import parse_journal
+from entity_tui.records.journal_events import CellEvent
 from entity_tui.records.reanalysis import reanalyse
+from entity_tui.records.run_directory import RunDirectory
 from entity_tui.records.schema import Metric, Usability
 from entity_tui.sim.launch import DemoPhone
 from entity_tui.transport.adb_server import AdbServer
 from tests.experiments.bed import SHORT_ARMS
 from tests.experiments.live_bed import Bench, on_phone, on_this_computer
 from tests.experiments.paper_engine import arms
+from tests.fixtures.tools import until
 
 
 @pytest.mark.long
@@ -71,6 +80,43 @@ async def test_views_count_up_to_the_end_and_name_where_the_phone_is(
     assert "as asked" in last.readback
     assert {row.word for row in last.arms} == {"done"}
     assert result.view is last
+
+
+async def test_two_copies_of_this_program_that_follow_one_run_write_the_same_record(paper: Bench) -> None:
+    task = asyncio.create_task(paper.run(paper.own(arms(one="MODE=ok", two="MODE=ok"), runs=3)))
+    await until(lambda: any(view.cells_done for view in paper.views))
+    second = await collect(paper.transport, paper.store, paper.views[-1].session_id)
+    first = await task
+    assert second.rows == first.rows == first.directory.rows()
+    assert rows_of_record(first.directory) == first.rows
+    assert first.directory.journal().count(b" run_start ") == 1
+    assert not list((first.directory.path / "cells").glob("*.part"))
+
+
+async def test_a_cell_is_kept_whole_or_not_at_all(paper: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = await paper.run(paper.own(arms(one="MODE=ok")))
+    run = result.directory
+    event = next(event for event in parse_journal(run.journal()) if isinstance(event, CellEvent))
+    files = kept_cell(run, event)
+    assert files is not None
+    shutil.rmtree(run.path / event.directory)
+    write, written = RunDirectory.write_file, []
+
+    def full(self: RunDirectory, name: str, content: str | bytes) -> Path:
+        if len(written) == 2:
+            raise RecordError("no space left")
+        written.append(name)
+        return write(self, name, content)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RunDirectory, "write_file", full)
+        with pytest.raises(RecordError):
+            keep_cell(run, event, files)
+    assert kept_cell(run, event) is None, "a part of a cell would be judged as a whole one"
+    keep_cell(run, event, files)
+    keep_cell(run, event, files)
+    assert kept_cell(run, event) == files
+    assert not list((run.path / "cells").glob("*.part"))
 
 
 async def test_a_run_with_deaths_in_it_is_rebuilt_from_its_raw_files(paper: Bench) -> None:
